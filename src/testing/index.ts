@@ -1,0 +1,21 @@
+/**
+ * A server that breaks on purpose: scripted in words, it cuts, resets, goes silent, replays and refuses, and keeps
+ * account of what it did, so that a client's promises can be tested on real sockets.
+ */
+export { FaultServerOptionError } from './errors.js'
+export type { HeaderFields } from './http.js'
+export type { OnUnknownId } from './ledger.js'
+export {
+  EventLog,
+  type EventLogOptions,
+  encodeEvent,
+  eventLog,
+  type IdStyle,
+  type ServerEvent,
+} from './log.js'
+export type { FaultServerOptions } from './options.js'
+export type { FaultRecord, RecordedRequest } from './records.js'
+export { FaultServer } from './server.js'
+export type * from './steps.js'
+export * from './words.js'
+export * from './words-http.js'
