@@ -110,6 +110,7 @@ export function checkScript(script: unknown, name: string): asserts script is Co
   if (!Array.isArray(script)) throw new FaultServerOptionError(name, script, 'an array of steps')
   let before: 'head' | 'body' | 'end' = 'head'
   let last = ''
+  let mustCount = false
   script.forEach((step, j) => {
     const kind = checkStep(step, `${name}[${j}]`)
     const refuse = (allowed: string) => {
@@ -120,6 +121,9 @@ export function checkScript(script: unknown, name: string): asserts script is Co
     if (before === 'body' && kind === 'instead') refuse('this word in place of a body, not after one began')
     if (kind === 'body' && before === 'head') before = 'body'
     if (kind === 'end' || kind === 'instead' || kind === 'between') before = 'end'
+    if (mustCount && (step.do === 'follow' || (step.do === 'heartbeats' && step.count === undefined)))
+      refuse('contentLength(bytes) with a number beside a word without an end')
+    mustCount ||= step.do === 'contentLength' && step.bytes === undefined
     last = step.do
   })
 }

@@ -89,7 +89,7 @@ export async function playEnd(step: EndStep, { connection, reply, settle, strike
     case 'stay':
       await reply.open()
       // A client that was not sent everything stays where it is: that is what the script says.
-      if (reply.position >= reply.ledger.log.length) await reply.follow(true)
+      if (reply.live || reply.position >= reply.ledger.log.length) await reply.follow()
       return connection.forever()
     case 'garbage':
       await connection.write(Buffer.from('\x16\x03\x01 this is not HTTP\r\n\r\n'))

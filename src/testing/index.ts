@@ -15,6 +15,7 @@ export {
 } from './log.js'
 export type { FaultServerOptions } from './options.js'
 export type { FaultRecord, RecordedRequest } from './records.js'
+export { RemoteFaultServer, type SpawnOptions } from './remote.js'
 export { FaultServer } from './server.js'
 export type * from './steps.js'
 export * from './words.js'

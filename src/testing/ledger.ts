@@ -1,5 +1,6 @@
-import type { EventLog, ServerEvent } from './log.js'
+import type { EventLog } from './log.js'
 import type { FaultRecord, Recorder } from './records.js'
+import type { LineEnding } from './steps.js'
 
 /** What a client is given whose `Last-Event-ID` the server does not know. */
 export type OnUnknownId = 'start' | 'end' | 'oldest'
@@ -16,10 +17,10 @@ export class Ledger {
     readonly onUnknownId: OnUnknownId,
   ) {}
 
-  /** The event as it is sent today; after a restart the ids count from 1. */
-  at(index: number, numberedFrom = this.#restartedAt): ServerEvent {
-    const event = this.log.at(index)
-    return numberedFrom === undefined ? event : { ...event, id: String(index - numberedFrom + 1) }
+  /** The event as it is sent today; after a restart, or on a response of its own numbering, the ids count from 1. */
+  encode(index: number, lineEnding: LineEnding, numberedFrom = this.#restartedAt): Buffer {
+    if (numberedFrom === undefined) return this.log.encode(index, lineEnding)
+    return this.log.encode(index, lineEnding, String(index - numberedFrom + 1))
   }
 
   /** The index of the event that follows `lastEventId`. */

@@ -127,10 +127,8 @@ export class EventLog {
     this.#check(index)
     const { event } = this.options
     const id = this.idAt(index)
-    const spread = this.#max - this.#min + 1
-    const bytes = this.#min + Math.floor((mix(this.#seed ^ 0x5bd1e995, index) / 0x1_0000_0000) * spread)
     return {
-      data: textOf(this.#seed, index, bytes),
+      data: this.#data(index).toString('utf8'),
       ...(id === undefined ? {} : { id }),
       ...(event === undefined ? {} : { event }),
     }
@@ -180,6 +178,33 @@ export class EventLog {
   onPush(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** The event at an index as bytes on the wire, with another id if one is given. Quicker than by way of {@link at}. */
+  encode(index: number, lineEnding: '\n' | '\r\n' | '\r' = '\n', id = this.idAt(index)): Buffer {
+    const pushed = this.#pushed[index - this.#count]
+    if (pushed !== undefined) return encodeEvent(id === undefined ? pushed : { ...pushed, id }, lineEnding)
+    const { event } = this.options
+    const fields = id === undefined ? '' : `id: ${id}${lineEnding}`
+    const parts: Buffer[] = [
+      Buffer.from(event === undefined ? fields : `${fields}event: ${event}${lineEnding}`),
+    ]
+    const field = Buffer.from('data: ')
+    const eol = Buffer.from(lineEnding)
+    const data = this.#data(index)
+    for (let from = 0; from <= data.length; ) {
+      const newline = data.indexOf(0x0a, from)
+      const to = newline === -1 ? data.length : newline
+      parts.push(field, data.subarray(from, to), eol)
+      from = to + 1
+    }
+    return Buffer.concat([...parts, eol])
+  }
+
+  #data(index: number): Buffer {
+    const spread = this.#max - this.#min + 1
+    const bytes = this.#min + Math.floor((mix(this.#seed ^ 0x5bd1e995, index) / 0x1_0000_0000) * spread)
+    return textOf(this.#seed, index, bytes)
   }
 
   #check(index: number): void {

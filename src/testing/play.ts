@@ -60,7 +60,11 @@ export async function play(
       strike(step)
       if (step.do === 'contentLength')
         reply.framing = { length: step.bytes ?? (await measure(script, reply)) }
-      else await playStep(step, reply)
+      else {
+        // Without an await where there is nothing to wait for: `fromNow()` means now, not a turn later.
+        const playing = playStep(step, reply)
+        if (playing !== undefined) await playing
+      }
     }
     const end: EndStep = { do: 'end' }
     return await playEnd(end, { connection, reply, settle, strike: () => strike(end) })
@@ -78,49 +82,48 @@ const isEnd = (step: Step): step is EndStep => ENDS.has(step.do)
 
 type MiddleStep = Exclude<Step, EndStep | BetweenStep | { do: 'contentLength' }>
 
-async function playStep(step: Step, reply: Reply): Promise<void> {
+function playStep(step: Step, reply: Reply): Promise<void> | undefined {
   const middle = step as MiddleStep
   switch (middle.do) {
     case 'replay': {
       const back = middle.overlap === 'all' ? reply.position : middle.overlap
-      reply.position = Math.max(reply.position - back, reply.ledger.log.oldest)
-      return
+      reply.moveTo(reply.position - back)
+      return undefined
     }
     case 'ignoreId':
-      reply.position = reply.ledger.log.oldest
-      return
+      reply.moveTo(0)
+      return undefined
     case 'fromNow':
-      reply.position = reply.ledger.log.length
-      return
+      reply.moveTo(reply.ledger.log.length)
+      return undefined
     case 'startAt':
-      reply.position = middle.index
-      return
+      reply.moveTo(middle.index)
+      return undefined
     case 'skip':
-      reply.position += middle.count
-      return
+      reply.moveTo(reply.position + middle.count)
+      return undefined
     case 'numberAnew':
       reply.numberAnew = true
-      return
+      return undefined
     case 'dribble':
       reply.dribble = { bytes: middle.bytes, everyMs: middle.everyMs }
-      return
+      return undefined
     case 'oneChunkPerEvent':
       reply.oneChunkPerEvent = true
-      return
+      return undefined
     case 'lineEnding':
       reply.lineEnding = middle.ending
-      return
+      return undefined
     case 'hold':
       return reply.wire.sleep(middle.ms)
     case 'headers':
       reply.headers = { ...reply.headers, ...middle.headers }
-      return
+      return undefined
     case 'closeDelimited':
       reply.framing = 'close'
-      return
+      return undefined
     default:
-      await reply.open()
-      return playBody(middle, reply)
+      return reply.open().then(() => playBody(middle, reply))
   }
 }
 
@@ -129,9 +132,9 @@ function playBody(step: BodyStep, reply: Reply): Promise<void> {
     case 'send':
       return reply.events(step.count)
     case 'rest':
-      return reply.follow(false)
+      return reply.rest()
     case 'follow':
-      return reply.follow(true)
+      return reply.follow()
     case 'event':
       return reply.body(encodeEvent(step, reply.lineEnding), true)
     case 'idOnly':

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { type HeaderFields, responseHead } from './http.js'
 import type { Ledger } from './ledger.js'
-import { encodeEvent } from './log.js'
 import type { Recorder } from './records.js'
 import type { LineEnding } from './steps.js'
 import { mix, random } from './text.js'
@@ -33,6 +32,8 @@ export class Reply {
   /** Ids of this response count from 1. */
   numberAnew = false
   opened = false
+  /** Everything was sent or skipped: `stay()` goes on with what is pushed. */
+  live = false
   /** Index of the event whose id is 1. */
   #numberedFrom: number | undefined
   #last: Promise<void> = Promise.resolve()
@@ -116,7 +117,7 @@ export class Reply {
     this.position = Math.max(this.position, log.oldest)
     if (this.position >= log.length) return undefined
     if (this.numberAnew) this.#numberedFrom ??= this.position
-    return encodeEvent(this.ledger.at(this.position, this.#numberedFrom), lineEnding)
+    return this.ledger.encode(this.position, lineEnding, this.#numberedFrom)
   }
 
   /** Sends up to `count` events of the log. */
@@ -144,13 +145,24 @@ export class Reply {
     await flush()
   }
 
-  /** Sends everything up to the end of the log, and, with `live`, whatever is pushed until the connection ends. */
-  async follow(live: boolean): Promise<void> {
+  /** Chooses the event that comes next. */
+  moveTo(position: number): void {
+    this.position = Math.max(position, this.ledger.log.oldest)
+    this.live = position >= this.ledger.log.length
+  }
+
+  /** Sends everything up to the end of the log. */
+  async rest(): Promise<void> {
+    do await this.events(Number.POSITIVE_INFINITY)
+    while (this.position < this.ledger.log.length)
+    this.live = true
+  }
+
+  /** Sends everything, and whatever is pushed until the connection ends. */
+  async follow(): Promise<void> {
     for (;;) {
-      await this.events(Number.POSITIVE_INFINITY)
-      if (!live) return
-      if (this.position < this.ledger.log.length) continue
-      await this.wire.until(done => this.ledger.log.onPush(done))
+      await this.rest()
+      if (this.position >= this.ledger.log.length) await this.wire.until(done => this.ledger.log.onPush(done))
     }
   }
 

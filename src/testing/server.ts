@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { checkScript, checkScripts } from './check.js'
+import { serveParent } from './child.js'
 import { Connection, Gone } from './connection.js'
 import type { ParsedRequest } from './http.js'
 import { Ledger } from './ledger.js'
@@ -9,6 +10,7 @@ import { EventLog, eventLog, type ServerEvent } from './log.js'
 import { checkOptions, type FaultServerOptions } from './options.js'
 import { play } from './play.js'
 import { type FaultRecord, type RecordedRequest, Recorder } from './records.js'
+import { RemoteFaultServer, type SpawnOptions } from './remote.js'
 import { Reply } from './reply.js'
 import type { ConnectionScript } from './steps.js'
 import { rest, stay } from './words.js'
@@ -68,6 +70,19 @@ export class FaultServer {
     await server.#listener.open()
     if (options.refuseFirstMs !== undefined) server.refuse(options.refuseFirstMs)
     return server
+  }
+
+  /**
+   * Starts a server in a process of its own, with the same options as plain data. Its methods return promises; the
+   * process ends with `close()`, or when this one is gone.
+   */
+  static spawn(options: SpawnOptions = {}): Promise<RemoteFaultServer> {
+    return RemoteFaultServer.spawn(options)
+  }
+
+  /** @internal What the spawned process runs. */
+  static serveParent(): void {
+    serveParent(options => FaultServer.start(options))
   }
 
   /** Where the stream is: `http://127.0.0.1:PORT/events`. */
@@ -203,11 +218,12 @@ export class FaultServer {
     )
     this.#requests.push(record)
     const script = this.#scriptFor(request.url)
-    this.#changed()
     connection.meter = record
     const keepAlive = !/\bclose\b/i.test(request.headers.connection ?? '')
     try {
-      return await play(script, connection, new Reply(connection, this.#ledger, record, keepAlive), this)
+      const playing = play(script, connection, new Reply(connection, this.#ledger, record, keepAlive), this)
+      this.#changed()
+      return await playing
     } catch (error) {
       // A script cannot fail by itself once it was checked; if it does, the test must not wait for ever.
       if (!(error instanceof Gone)) connection.destroy()

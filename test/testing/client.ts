@@ -11,6 +11,8 @@ export interface Received {
   chunks: Buffer[]
   /** The error that ended the body; undefined for a clean end. */
   error: Error | undefined
+  /** Of its cause: `ECONNRESET`, or `UND_ERR_SOCKET` for a FIN in the middle. */
+  code: string | undefined
 }
 
 export interface Parsed {
@@ -49,7 +51,15 @@ export async function read(
     }
     const bytes = Buffer.concat(chunks)
     const fields = response.headers as unknown as Headers
-    return { status: response.status, headers: fields, text: bytes.toString('utf8'), bytes, chunks, error }
+    return {
+      status: response.status,
+      headers: fields,
+      text: bytes.toString('utf8'),
+      bytes,
+      chunks,
+      error,
+      code: (error?.cause as { code?: string } | undefined)?.code,
+    }
   } finally {
     clearTimeout(timer)
     await dispatcher.destroy()
