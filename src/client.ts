@@ -1,0 +1,324 @@
+import pRetry from 'p-retry'
+import { publish } from './channels.ts'
+import { Connection, rotated } from './connection.ts'
+import { Delivery } from './delivery.ts'
+import { SseError } from './errors.ts'
+import type { Batch } from './event.ts'
+import { Intake } from './intake.ts'
+import { Watchdog } from './layers/heartbeat.ts'
+import { Rhythm } from './layers/rhythm.ts'
+import { createTransport, type Transport } from './layers/tcp.ts'
+import { callSafely, Lifecycle, type StreamState } from './lifecycle.ts'
+import type { ResolvedOptions } from './options.ts'
+import { dropReason } from './outcome.ts'
+import { Pause } from './pause.ts'
+import { ENDED, Failure, Recovery } from './recovery.ts'
+import { DialFailure, type Dialled, dial } from './request.ts'
+import { countLifecycle, createStats, type SseStats } from './stats.ts'
+import { Saver } from './stores/saver.ts'
+
+/** p-retry runs one outage; how long to wait is layer 4's decision alone. */
+const NO_DELAYS = { retries: Number.POSITIVE_INFINITY, minTimeout: 0, factor: 1 } as const
+const MAX_OPEN_TIMEOUT_MS = 300_000
+/** Why a life was ended, unless the user's signal has a reason of its own. */
+const OVER = new SseError('ERR_SSE_CLOSED', 'The stream is over')
+
+/** The life of a stream: dial → read → resume → dedupe → deliver, again and again until it ends. */
+export class Client {
+  state: StreamState = 'idle'
+  readonly delivery: Delivery
+  readonly #options: ResolvedOptions
+  readonly #transport: Transport
+  readonly #stats = createStats()
+  readonly #lifecycle: Lifecycle
+  readonly #life = new AbortController()
+  readonly #pause = new Pause(this.#life.signal)
+  readonly #recovery: Recovery
+  readonly #rhythm = new Rhythm()
+  readonly #intake: Intake
+  readonly #saver: Saver | undefined
+  #openTimeoutMs: number
+  #connection: Connection | undefined
+  /** How the last connection was lost, until the outage that it began takes it up. */
+  #loss: Failure | undefined
+  /** Dials of this outage. */
+  #dials = 0
+  #ending: Promise<void> = Promise.resolve()
+  readonly #atEnd: (() => void)[] = []
+
+  /** `owner`: the object that the user knows as the stream. */
+  constructor(options: ResolvedOptions, owner: object) {
+    const { resume } = options
+    this.#options = options
+    this.#openTimeoutMs = options.openTimeoutMs
+    this.#transport = createTransport(options.tcp, options.dispatcher, options.fetch)
+    this.#lifecycle = new Lifecycle(options.onLifecycle, event => {
+      countLifecycle(this.#stats, event)
+      publish(owner, event)
+    })
+    this.#recovery = new Recovery(options, this.#lifecycle, this.#pause)
+    this.#intake = new Intake(options, this.#lifecycle)
+    if (resume && resume.store !== undefined) {
+      this.#saver = new Saver(resume.store, (id, error) => this.#lifecycle.tell('cursor', { id, error }))
+    }
+    this.delivery = new Delivery(
+      {
+        pull: () => this.#pull(),
+        handled: id => this.#saver?.save(id),
+        close: () => this.end('closed', undefined),
+        isOver: () => this.state === 'closed',
+      },
+      resume && (this.#saver !== undefined || resume.ack === 'manual') ? resume.ack : false,
+    )
+    if (resume && resume.lastEventId !== undefined) this.#seed(resume.lastEventId)
+  }
+
+  /** The next batch that holds events. The socket is read only from here, so back-pressure reaches the server. */
+  async #pull(): Promise<Batch | undefined> {
+    try {
+      if (this.state === 'idle') await this.#begin()
+      for (;;) {
+        this.#life.signal.throwIfAborted()
+        this.#connection ??= await this.#connect()
+        if (this.#connection === undefined) break
+        const batch = await this.#receive(this.#connection)
+        if (batch !== undefined && batch.events.length > 0) return batch
+      }
+    } catch (error) {
+      if (error !== ENDED) return this.#endWith(error)
+    }
+    await this.end('end', undefined)
+    return undefined
+  }
+
+  async #begin(): Promise<void> {
+    const { signal, breaker } = this.#options
+    if (signal !== undefined) {
+      const onAbort = () => void this.end('aborted', signal.reason)
+      if (signal.aborted) onAbort()
+      signal.addEventListener('abort', onAbort)
+      this.#atEnd.push(() => signal.removeEventListener('abort', onAbort))
+    }
+    this.#life.signal.throwIfAborted()
+    this.state = 'connecting'
+    if (breaker) this.#atEnd.push(breaker.watch(() => this.#tellCircuit()))
+    const stored = await this.#saver?.load()
+    if (stored !== undefined) this.#seed(stored)
+  }
+
+  /** Where to start; what was stored wins over the option, because it comes last. */
+  #seed(id: string): void {
+    this.#intake.seed(id)
+    this.delivery.seed(id)
+  }
+
+  /** One outage, from the loss of a connection (or the beginning) to the next one. `undefined`: the server said 204. */
+  #connect(): Promise<Connection | undefined> {
+    this.#dials = 0
+    return pRetry(() => this.#attempt(), {
+      ...NO_DELAYS,
+      onFailedAttempt: async ({ error }) => {
+        this.#life.signal.throwIfAborted()
+        if (!(error instanceof Failure)) throw error
+        this.state = 'waiting'
+        await this.#recovery.afterFailure(error)
+      },
+    })
+  }
+
+  async #attempt(): Promise<Connection | undefined> {
+    // A loss is the first failure of its outage: judged, counted and waited for like a dial that failed.
+    const loss = this.#loss
+    this.#loss = undefined
+    if (loss !== undefined) throw loss
+    await this.#recovery.admission(this.#intake.cursor.received)
+    this.state = 'connecting'
+    return this.#dial(++this.#dials)
+  }
+
+  async #dial(attempt: number): Promise<Connection | undefined> {
+    const startedAt = performance.now()
+    const lastEventId = this.#options.resume ? this.#intake.cursor.sendable : undefined
+    let dialled: Dialled | undefined
+    try {
+      dialled = await dial(this.#options, this.#transport, {
+        attempt,
+        lastEventId,
+        signal: this.#life.signal,
+        everOpened: this.#recovery.everOpened,
+        openTimeoutMs: this.#openTimeoutMs,
+        onDial: url => this.#lifecycle.tell('dial', { url, attempt, lastEventId }),
+      })
+    } catch (thrown) {
+      this.#life.signal.throwIfAborted()
+      if (!(thrown instanceof DialFailure)) throw thrown
+      const { error, written } = thrown
+      if (error.code === 'ERR_SSE_OPEN_TIMEOUT' && written) {
+        this.#openTimeoutMs = Math.max(
+          this.#openTimeoutMs,
+          Math.min(2 * this.#openTimeoutMs, MAX_OPEN_TIMEOUT_MS),
+        )
+      }
+      const facts = { opened: false, openMs: 0, events: 0, discardedChars: 0 }
+      this.#lifecycle.tell('drop', { ...facts, reason: dropReason(error), error })
+      throw new Failure(error, {
+        opened: false,
+        progress: 'nothing',
+        tookMs: performance.now() - startedAt,
+        written,
+      })
+    }
+    return dialled && this.#open(dialled, startedAt, lastEventId)
+  }
+
+  #open(
+    { response, url, abort, cleanEnd }: Dialled,
+    startedAt: number,
+    lastEventId: string | undefined,
+  ): Connection {
+    const { maxEventChars, maxConnectionMs } = this.#options
+    const connection = new Connection(response, abort, {
+      cleanEnd,
+      maxEventChars,
+      // Streams that were opened together must not all rotate together.
+      rotateAfterMs: maxConnectionMs && maxConnectionMs * (1 - 0.1 * Math.random()),
+      onComment: comment => this.#heard(comment),
+      onRetry: ms => this.#recovery.backoff.serverAsked(ms),
+    })
+    this.state = 'open'
+    this.#recovery.opened()
+    this.#guard(connection)
+    const { status, headers } = response
+    const tookMs = connection.openedAt - startedAt
+    this.#lifecycle.tell('open', { url, status, headers, tookMs, resumed: lastEventId !== undefined })
+    try {
+      this.#intake.connected(lastEventId)
+    } catch (gap) {
+      connection.fail(gap)
+      throw gap
+    }
+    return connection
+  }
+
+  /** Layer 2 watches over the connection. */
+  #guard(connection: Connection): void {
+    const { heartbeat } = this.#options
+    this.#rhythm.interrupt()
+    if (heartbeat === false) return
+    const watchdog = new Watchdog(heartbeat, this.#rhythm, {
+      stall: (phase, silentMs) => this.#lifecycle.tell('stall', { phase, silentMs }),
+      dead: error => {
+        this.#lifecycle.tell('stall', { phase: 'dead', silentMs: error.silentMs })
+        connection.fail(error)
+      },
+    })
+    connection.guard(watchdog)
+  }
+
+  /** One network read: what is new in it. `undefined`: the connection is lost. */
+  async #receive(connection: Connection): Promise<Batch | undefined> {
+    let batch: Batch
+    try {
+      batch = await connection.read()
+    } catch (error) {
+      this.#life.signal.throwIfAborted()
+      this.#lose(connection, error as SseError)
+      return undefined
+    }
+    this.#stats.bytes += connection.bytes
+    this.#intake.cursor.advance(connection.ids)
+    const fresh = this.#intake.withoutDuplicates(batch, this.delivery.lastEventId)
+    this.#stats.events += fresh.events.length
+    this.#recovery.received(this.#intake.progress, connection.openedAt)
+    const moved = fresh.events.length === 0 ? fresh.cursorMoves.at(-1) : undefined
+    if (moved !== undefined) this.delivery.moved(moved.id)
+    return fresh
+  }
+
+  #lose(connection: Connection, error: SseError): void {
+    this.#connection = undefined
+    this.#intake.endRun()
+    const openMs = performance.now() - connection.openedAt
+    const { events, pendingChars: discardedChars } = connection
+    this.#lifecycle.tell('drop', {
+      reason: dropReason(error),
+      error,
+      opened: true,
+      openMs,
+      events,
+      discardedChars,
+    })
+    const { progress } = this.#intake
+    this.#loss = new Failure(error, { opened: true, progress, tookMs: openMs, written: true })
+  }
+
+  #heard(comment: string): void {
+    this.#stats.heartbeat.comments++
+    this.#rhythm.comment(performance.now())
+    callSafely(this.#options.onComment, comment)
+  }
+
+  #tellCircuit(): void {
+    const { breaker } = this.#options
+    if (breaker === false) return
+    const { state, failures } = breaker
+    const retryAt = state === 'open' ? Date.now() + breaker.retryInMs(performance.now()) : undefined
+    this.#lifecycle.tell('circuit', { state, failures, retryAt })
+  }
+
+  reconnect(): void {
+    if (!this.#options.repeatable) {
+      const { method } = this.#options
+      throw new SseError(
+        'ERR_SSE_NOT_RESENT',
+        `reconnect: ${method} is sent again only with body as a function`,
+      )
+    }
+    this.#connection?.fail(rotated('reconnect() was called'))
+    this.#pause.cut()
+  }
+
+  stats(): SseStats {
+    const { breaker, heartbeat } = this.#options
+    const stats = structuredClone(this.#stats)
+    stats.backoff.failures = this.#recovery.backoff.failures
+    stats.breaker.state = breaker ? breaker.state : 'off'
+    stats.dedupe.ids = this.#intake.size
+    if (heartbeat) {
+      stats.heartbeat.timeoutMs =
+        heartbeat.timeoutMs === 'auto' ? this.#rhythm.timeoutMs : heartbeat.timeoutMs
+    }
+    return stats
+  }
+
+  /** The end, whoever wants it: sockets and timers go at once, then the last handled id is saved. */
+  end(reason: 'end' | 'closed' | 'aborted' | 'error', error: unknown): Promise<void> {
+    if (this.state === 'closed') return this.#ending
+    this.state = 'closed'
+    this.#life.abort(reason === 'aborted' ? error : OVER)
+    this.#connection?.fail(this.#life.signal.reason)
+    this.#connection = undefined
+    this.delivery.discard()
+    this.#recovery.release()
+    for (const undo of this.#atEnd) undo()
+    this.#intake.endRun()
+    this.#lifecycle.tell('close', { reason, error })
+    this.#ending = this.#saver?.close() ?? Promise.resolve()
+    // Whoever awaits the end hears of a failed save; nobody has to await it.
+    this.#ending.catch(() => {})
+    return this.#ending
+  }
+
+  /** What the consumer is told when the flow was left by a throw. */
+  async #endWith(error: unknown): Promise<undefined> {
+    const { signal } = this.#life
+    if (!signal.aborted) {
+      if (error instanceof SseError) error.history = this.#lifecycle.history
+      await this.end('error', error).catch(() => {})
+      throw error
+    }
+    await this.#ending
+    if (signal.reason !== OVER) throw signal.reason
+    return undefined
+  }
+}

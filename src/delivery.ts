@@ -1,0 +1,187 @@
+import { SseError } from './errors.ts'
+import { type Batch, cursorAfter, type SseEvent } from './event.ts'
+
+/** Where the batches come from, and where handled ids go. */
+export interface Source {
+  /** The next batch with events; `undefined` is the end. */
+  pull(): Promise<Batch | undefined>
+  /** The consumer is done with everything up to this id. */
+  handled(id: string): void
+  close(): Promise<void>
+  isOver(): boolean
+}
+
+const EMPTY: Batch = { events: [], cursorMoves: [] }
+const DONE = { done: true, value: undefined } as const
+
+/** An event that was handed out and not acknowledged, and the cursor that its acknowledgement allows. */
+interface Pending {
+  id: string | undefined
+  acked: boolean
+}
+
+/**
+ * Hands batches out to the one consumer, event by event or whole. Written by hand, not as a generator: `return()` on a
+ * generator queues behind its pending read and hangs, and events of one batch need no await between them.
+ */
+export class Delivery {
+  #batch = EMPTY
+  /** Events of the batch that were handed out. */
+  #index = 0
+  /** The cursor in force before the batch. */
+  #before: string | undefined
+  #taken = false
+  #queued = 0
+  #tail: Promise<unknown> = Promise.resolve()
+  readonly #source: Source
+  /** Whether handing out has to be followed event by event: somebody stores the cursor. */
+  readonly #tracking: 'next' | 'manual' | false
+  /** `ack: 'manual'`: in the order of handing out. */
+  readonly #unacked: Pending[] = []
+  readonly #pendingOf = new WeakMap<SseEvent, Pending>()
+
+  constructor(source: Source, tracking: 'next' | 'manual' | false) {
+    this.#source = source
+    this.#tracking = tracking
+  }
+
+  /** [spec] the last event ID of the last event handed out; `''` when it was emptied, `undefined` before any. */
+  get lastEventId(): string | undefined {
+    return cursorAfter(this.#batch, this.#index, false) ?? this.#before
+  }
+
+  seed(id: string | undefined): void {
+    this.#before = id
+  }
+
+  #next(): Promise<IteratorResult<SseEvent, undefined>> {
+    if (this.#queued === 0) {
+      const event = this.#batch.events[this.#index]
+      if (event !== undefined) {
+        if (this.#tracking !== false) this.#track(event)
+        this.#index++
+        return Promise.resolve({ done: false, value: event })
+      }
+    }
+    return this.#inTurn(async () => ((await this.#refill()) ? this.#handOutEvent() : DONE))
+  }
+
+  #nextBatch(): Promise<IteratorResult<SseEvent[], undefined>> {
+    return this.#inTurn(async () => ((await this.#refill()) ? this.#handOutRest() : DONE))
+  }
+
+  events(): AsyncIterableIterator<SseEvent, undefined> {
+    return this.#take(() => this.#next())
+  }
+
+  batches(): AsyncIterableIterator<SseEvent[], undefined> {
+    return this.#take(() => this.#nextBatch())
+  }
+
+  /** Makes the one iterator that this stream has. */
+  #take<Item>(next: () => Promise<IteratorResult<Item, undefined>>): AsyncIterableIterator<Item, undefined> {
+    if (this.#source.isOver()) throw new SseError('ERR_SSE_CLOSED', 'The stream is over; make a new one')
+    if (this.#taken) {
+      throw new SseError(
+        'ERR_SSE_LOCKED',
+        'The stream has a consumer already; make another stream for another loop',
+      )
+    }
+    this.#taken = true
+    const iterator = {
+      next,
+      return: async () => {
+        await this.#source.close()
+        return DONE
+      },
+      [Symbol.asyncIterator]: () => iterator,
+      [Symbol.asyncDispose]: () => this.#source.close(),
+    }
+    return iterator
+  }
+
+  /** The stream is over: what was read and not yet handed out stays out. */
+  discard(): void {
+    this.#before = this.lastEventId
+    this.#batch = EMPTY
+    this.#index = 0
+  }
+
+  /** The cursor moved without an event: an id-only block, or a read that held duplicates only. */
+  moved(id: string): void {
+    this.#before = id
+    const last = this.#unacked.at(-1)
+    if (last !== undefined) last.id = id
+    else if (this.#tracking !== false) this.#source.handled(id)
+  }
+
+  ack(event: SseEvent): void {
+    const pending = this.#pendingOf.get(event)
+    if (pending === undefined) {
+      throw new SseError(
+        'ERR_SSE_OPTION',
+        "ack: not an event that this stream handed out with resume: { ack: 'manual' }",
+      )
+    }
+    pending.acked = true
+    let done = 0
+    let id: string | undefined
+    while (this.#unacked[done]?.acked) id = this.#unacked[done++]?.id ?? id
+    this.#unacked.splice(0, done)
+    if (id !== undefined) this.#source.handled(id)
+  }
+
+  /** Calls of `next()` that were made together are answered in order. */
+  #inTurn<Result>(take: () => Promise<Result>): Promise<Result> {
+    this.#queued++
+    const turn = this.#tail.then(take)
+    const leave = () => {
+      this.#queued--
+    }
+    this.#tail = turn.then(leave, leave)
+    return turn
+  }
+
+  async #refill(): Promise<boolean> {
+    if (this.#index < this.#batch.events.length) return true
+    const settled = cursorAfter(this.#batch, this.#index, true)
+    if (settled !== undefined) this.#before = settled
+    if (this.#tracking === 'next' && settled !== undefined) this.#source.handled(settled)
+    this.#batch = EMPTY
+    this.#index = 0
+    const batch = await this.#source.pull()
+    if (batch === undefined) return false
+    this.#batch = batch
+    return true
+  }
+
+  #handOutEvent(): IteratorResult<SseEvent, undefined> {
+    const event = this.#batch.events[this.#index] as SseEvent
+    if (this.#tracking !== false) this.#track(event)
+    this.#index++
+    return { done: false, value: event }
+  }
+
+  #handOutRest(): IteratorResult<SseEvent[], undefined> {
+    const events = this.#index === 0 ? this.#batch.events : this.#batch.events.slice(this.#index)
+    for (const event of this.#tracking === 'manual' ? events : []) {
+      this.#track(event)
+      this.#index++
+    }
+    this.#index = this.#batch.events.length
+    return { done: false, value: events }
+  }
+
+  /** Called just before `event` is handed out. */
+  #track(event: SseEvent): void {
+    if (this.#tracking === 'manual') {
+      const pending = { id: cursorAfter(this.#batch, this.#index + 1, true), acked: false }
+      this.#unacked.push(pending)
+      this.#pendingOf.set(event, pending)
+      return
+    }
+    // Asking for this one says that the one before it is done.
+    const id = cursorAfter(this.#batch, this.#index, true)
+    if (id !== undefined) this.#source.handled(id)
+  }
+}

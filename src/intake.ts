@@ -1,0 +1,103 @@
+import { type GapReason, SseGapError } from './errors.ts'
+import type { Batch } from './event.ts'
+import { Dedupe } from './layers/dedupe.ts'
+import { ReplayDetector } from './layers/replay.ts'
+import { Cursor } from './layers/resume.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { ResolvedOptions } from './options.ts'
+import { Sieve } from './sieve.ts'
+
+/** What a connection brought; it decides whether its end counts as a failure. */
+export type Progress = 'news' | 'data' | 'nothing'
+
+/** Layers 3 and 5 at work on what was read: the cursor, duplicates, and gaps that are told. */
+export class Intake {
+  readonly cursor: Cursor
+  /** What the present connection has brought: an id never seen before, data without new ids, or nothing new. */
+  progress: Progress = 'nothing'
+  readonly #sieve: Sieve | undefined
+  readonly #lifecycle: Lifecycle
+  readonly #tellsGaps: boolean
+  readonly #throwsGaps: boolean
+  #connections = 0
+  #resumedAfter: string | undefined
+  /** The last delivered id, for `isNext`. */
+  #lastId: string | undefined
+  /** A run of duplicates that is still going on. */
+  #run: { count: number; firstId: string; lastId: string } | undefined
+
+  constructor({ resume, dedupe }: ResolvedOptions, lifecycle: Lifecycle) {
+    this.cursor = new Cursor(resume ? resume.isNext : undefined)
+    this.#sieve = dedupe ? new Sieve(new Dedupe(dedupe), new ReplayDetector()) : undefined
+    this.#lifecycle = lifecycle
+    this.#tellsGaps = resume !== false
+    this.#throwsGaps = resume !== false && resume.onGap === 'throw'
+  }
+
+  /** How many ids are remembered. */
+  get size(): number {
+    return this.#sieve?.size ?? 0
+  }
+
+  /** Where this stream begins: its own option, or what a store has kept. */
+  seed(id: string): void {
+    this.cursor.seed(id)
+    this.#sieve?.seed(id)
+    this.#lastId = id
+  }
+
+  /** @throws SseGapError with `onGap: 'throw'`. */
+  connected(lastEventId: string | undefined): void {
+    this.#resumedAfter = this.cursor.received
+    this.progress = 'nothing'
+    this.#sieve?.connected(this.cursor.received, lastEventId !== undefined)
+    this.#connections++
+    const reason = this.#connections > 1 ? this.cursor.gapAtReconnect() : undefined
+    if (reason !== undefined) this.#gap(reason, undefined, undefined)
+  }
+
+  /** Layer 5, and what it and `isNext` know of gaps. @throws SseGapError with `onGap: 'throw'`. */
+  withoutDuplicates(batch: Batch, before: string | undefined): Batch {
+    const sifted = this.#sieve?.sift(batch) ?? { batch, dropped: [], gap: undefined }
+    for (const id of sifted.dropped) {
+      this.#run ??= { count: 0, firstId: id, lastId: id }
+      this.#run.count++
+      this.#run.lastId = id
+    }
+    if (sifted.batch.events.length > 0) this.endRun()
+    if (sifted.gap !== undefined) this.#gap(sifted.gap.reason, before, sifted.gap.before)
+    if (this.cursor.checksOrder) this.#checkOrder(sifted.batch)
+    if (this.progress !== 'news') this.#judgeProgress(sifted.batch)
+    return sifted.batch
+  }
+
+  /** An empty event with an id is a greeting (MCP's priming event): a flapping server sends one each time. */
+  #judgeProgress(batch: Batch): void {
+    for (const { id, data } of batch.events) {
+      if (data === '') continue
+      this.progress = id && id !== this.#resumedAfter ? 'news' : 'data'
+      if (this.progress === 'news') return
+    }
+  }
+
+  /** Tells a run of duplicates that has ended. */
+  endRun(): void {
+    if (this.#run === undefined) return
+    this.#lifecycle.tell('duplicate', this.#run)
+    this.#run = undefined
+  }
+
+  #checkOrder(batch: Batch): void {
+    for (const { id } of batch.events) {
+      if (!id) continue
+      if (this.#lastId && this.cursor.skipped(this.#lastId, id)) this.#gap('missing', this.#lastId, id)
+      this.#lastId = id
+    }
+  }
+
+  #gap(reason: GapReason, after: string | undefined, before: string | undefined): void {
+    if (!this.#tellsGaps) return
+    this.#lifecycle.tell('gap', { reason, after, before })
+    if (this.#throwsGaps) throw new SseGapError({ reason, after, before })
+  }
+}

@@ -1,0 +1,109 @@
+interface Identified {
+  readonly id?: string | undefined
+  readonly data: string
+}
+
+/** An event as it is remembered: its id, and enough of its data to recognise it. */
+interface Print {
+  id: string
+  data: string
+}
+
+/** How many events at each end of a connection are remembered with their data. */
+const WINDOW = 32
+/** Data is kept up to here; of longer data the length and both ends. */
+const WHOLE_DATA_CHARS = 512
+
+/** A copy, because a slice would keep the whole chunk alive. */
+function printOf(id: string, data: string): Print {
+  const parts =
+    data.length <= WHOLE_DATA_CHARS
+      ? [data, '']
+      : [String(data.length), data.slice(0, WHOLE_DATA_CHARS / 2), data.slice(-WHOLE_DATA_CHARS / 2)]
+  return { id: [id, ''].join('\n'), data: parts.join('\n') }
+}
+
+/**
+ * Recognises two servers that ids alone cannot: one that replays everything (its connection starts with the stream's
+ * very first event), and one that numbers anew (a known id comes back with other data; common frameworks number each
+ * response from 1).
+ */
+export class ReplayDetector {
+  /** The first events of the stream. */
+  readonly #streamStart: Print[] = []
+  #connectionStart: Print[] = []
+  #connectionEnd: Print[] = []
+  /** Id to data, from the last connection and the stream's start; `undefined` data where an id stood for two. */
+  #known = new Map<string, string | undefined>()
+  #cursor = ''
+  #replay: 'possible' | 'suspected' | 'running' | 'no' = 'no'
+  /** Ids of the stream's start that a replay has still to bring before it is believed on. */
+  #expected = new Set<string>()
+  #delivered = 0
+  #dropped = 0
+
+  /** A new connection, resumed (or not) at `cursor`, the id in force. */
+  connected(cursor: string | undefined): void {
+    this.#known = new Map()
+    for (const { id, data } of [...this.#streamStart, ...this.#connectionStart, ...this.#connectionEnd]) {
+      const ambiguous = this.#known.has(id) && this.#known.get(id) !== data
+      this.#known.set(id, ambiguous ? undefined : data)
+    }
+    this.#connectionStart = []
+    this.#connectionEnd = []
+    this.#cursor = `${cursor ?? ''}\n`
+    const first = this.#streamStart[0]
+    this.#replay = first === undefined || first.id === this.#cursor ? 'no' : 'possible'
+    this.#expected = new Set(this.#streamStart.map(print => print.id))
+    this.#dropped = 0
+  }
+
+  /** Judges the next event with an id on a later connection. */
+  judge(event: Identified, id: string): 'unknown' | 'reused' | 'full-replay' | 'replayed' {
+    const key = `${id}\n`
+    const known = this.#known.get(key)
+    const same = known !== undefined && printOf(id, event.data).data === known
+    if (known !== undefined && !same) {
+      this.#replay = 'no'
+      this.#known.clear()
+      return 'reused'
+    }
+    if (this.#replay === 'possible') {
+      this.#replay = same && this.#streamStart[0]?.id === key ? 'suspected' : 'no'
+      if (this.#replay === 'no') return 'unknown'
+      this.#expected.delete(key)
+      this.#dropped = 1
+      return 'replayed'
+    }
+    if (this.#replay === 'no') return 'unknown'
+    // A greeting that opens every connection looks like the stream's first event; the ones after it tell it apart.
+    // And a log that lost its end never brings the cursor: it cannot replay more than was delivered.
+    const expected = this.#expected.delete(key)
+    if ((this.#expected.size > 0 && !expected) || ++this.#dropped > this.#delivered) {
+      this.#replay = 'no'
+      return 'unknown'
+    }
+    const verdict = this.#replay === 'suspected' ? 'full-replay' : 'replayed'
+    this.#replay = key === this.#cursor ? 'no' : 'running'
+    return verdict
+  }
+
+  /** These events were delivered. */
+  remember(events: readonly Identified[]): void {
+    this.#delivered += events.length
+    const end: Print[] = []
+    for (let index = events.length - 1; index >= 0 && end.length < WINDOW; index--) {
+      const { id, data } = events[index] as Identified
+      if (id) end.push(printOf(id, data))
+    }
+    this.#connectionEnd = [...this.#connectionEnd, ...end.reverse()].slice(-WINDOW)
+    if (this.#connectionStart.length >= WINDOW) return
+    for (const { id, data } of events) {
+      if (!id) continue
+      const print = printOf(id, data)
+      if (this.#connectionStart.length < WINDOW) this.#connectionStart.push(print)
+      if (this.#streamStart.length < WINDOW) this.#streamStart.push(print)
+      if (this.#connectionStart.length >= WINDOW) break
+    }
+  }
+}

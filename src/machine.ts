@@ -1,0 +1,29 @@
+import { networkInterfaces, uptime } from 'node:os'
+
+let addresses: ReadonlySet<string> = new Set()
+
+/** What the watchdog asks the machine about. The browser's build has its own. */
+export const machine = {
+  /**
+   * Time since boot, in milliseconds, sleep included. Unlike the wall clock it does not move when the clock is set, so
+   * an NTP step is never taken for a sleep.
+   */
+  uptimeMs(): number {
+    return uptime() * 1_000
+  },
+
+  /** The machine's own addresses; the same object as long as they are the same. */
+  addresses(): ReadonlySet<string> {
+    const now = new Set<string>()
+    for (const list of Object.values(networkInterfaces())) {
+      for (const { address } of list ?? []) now.add(address)
+    }
+    if (now.size !== addresses.size || [...now].some(address => !addresses.has(address))) addresses = now
+    return addresses
+  },
+
+  /** Runs after the event loop has looked at its sockets once. */
+  afterPoll(callback: () => void): void {
+    setImmediate(callback)
+  },
+}

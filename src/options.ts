@@ -1,0 +1,328 @@
+import type { Dispatcher } from 'undici'
+import {
+  checkBoolean,
+  checkFunction,
+  checkGroup,
+  checkNumber,
+  checkOneOf,
+  refuse,
+  withDefaults,
+} from './checks.ts'
+import { SseError } from './errors.ts'
+import { BACKOFF_DEFAULTS, type BackoffOptions } from './layers/backoff.ts'
+import { BREAKER_DEFAULTS, Breaker, type BreakerOptions } from './layers/breaker.ts'
+import { DEDUPE_DEFAULTS, type DedupeOptions } from './layers/dedupe.ts'
+import {
+  HEARTBEAT_DEFAULTS,
+  type HeartbeatOptions,
+  PROBE_DEFAULTS,
+  type ResolvedHeartbeat,
+} from './layers/heartbeat.ts'
+import { RESUME_DEFAULTS, type ResumeOptions } from './layers/resume.ts'
+import { checkDispatcher, type ResolvedTcp, TCP_DEFAULTS, type TcpOptions } from './layers/tcp.ts'
+import type { LifecycleListener } from './lifecycle.ts'
+import { mayHaveBody, parseUrl, toHeaders } from './request.ts'
+
+/** What a `url`, `headers` or `body` function is told about the dial that it is asked for. */
+export interface RequestContext {
+  /** Dials of this outage so far, this one included: 1 for the first. */
+  attempt: number
+  /** The id that this dial resumes after; `undefined` when there is none. */
+  lastEventId: string | undefined
+  /** Aborts when the dial is given up: `openTimeoutMs`, `close()`, the user's signal. */
+  signal: AbortSignal
+}
+
+/** What `isRetryable` is told beside the error. */
+export interface RetryContext {
+  /** Failures in a row, this one included. */
+  failures: number
+  /** Whether this stream was ever open. */
+  everOpened: boolean
+}
+
+export interface ResilientSseOptions {
+  /** The request method. Default `'GET'`. */
+  method?: string
+  /**
+   * Request headers, or a function that gives those of the moment (fresh tokens). The function runs before each dial,
+   * inside `openTimeoutMs`, and once more after a 401. On a redirect to another origin they are left out.
+   */
+  headers?: HeadersInit | ((context: RequestContext) => HeadersInit | Promise<HeadersInit>)
+  /**
+   * The request body, for any method but GET and HEAD. A value is sent once when the method is not idempotent (POST,
+   * PATCH); a function is the permission to send the request again, and makes the body for each dial.
+   */
+  body?:
+    | BodyInit
+    | null
+    | ((context: RequestContext) => BodyInit | null | undefined | Promise<BodyInit | null | undefined>)
+  /** Ends the stream when it aborts; the loop then throws the signal's reason, as `fetch` does. */
+  signal?: AbortSignal
+  /** Another fetch, such as `globalThis.fetch` under a mock. It brings its own connections, so `tcp` is refused beside it. */
+  fetch?: typeof globalThis.fetch
+  /** An undici 7 dispatcher for everything that `tcp` cannot say; replaces layer 1. */
+  dispatcher?: Dispatcher
+  /**
+   * From the dial to the response headers, in milliseconds, `url` and `headers` functions included. 100 to 600,000.
+   * Default 30,000. When the request had been sent, its expiry doubles the next limit (to 5 minutes) and does not count
+   * for the breaker: some frameworks withhold the headers until there is an event.
+   */
+  openTimeoutMs?: number
+  /**
+   * Gives a connection up after this long and resumes on a new one, before a load balancer or a token ends it.
+   * Milliseconds, 1,000 to 86,400,000; each connection takes 90 to 100 % of it. Default: never.
+   */
+  maxConnectionMs?: number
+  /**
+   * The largest event, in characters (UTF-16 code units) of data, and the longest line. 1 to 536,870,888. Default
+   * 16,777,216. More ends the stream with `ERR_SSE_EVENT_TOO_LARGE`: the same event would come again.
+   */
+  maxEventChars?: number
+  /**
+   * Whether a clean end of the response leads to another dial. Default true; false for finite streams, where a clean end
+   * ends the loop. A request that may not be sent again is never redialled.
+   */
+  reconnectOnEnd?: boolean
+  /** The last word on whether a failure is dialled again, for any row of the outcome table; `undefined` leaves it. */
+  isRetryable?: (error: SseError, context: RetryContext) => boolean | undefined
+  /** Comments, without the colon and one space after it. Called as they come, ahead of events not yet asked for. */
+  onComment?: (comment: string) => void
+  /** Everything that happens to the stream; see docs/lifecycle.md. What it throws is ignored. */
+  onLifecycle?: LifecycleListener
+  /** Layer 1. `false`: no keepalive. */
+  tcp?: TcpOptions | false
+  /** Layer 2. `false`: silence is never noticed. */
+  heartbeat?: HeartbeatOptions | false
+  /** Layer 3. `false`: no Last-Event-ID, no store, no gaps told. */
+  resume?: ResumeOptions | false
+  /** Layer 4. `false`: no waiting between dials. */
+  backoff?: BackoffOptions | false
+  /** Layer 4. `false`: dials for ever; a `Breaker`: shared by all streams that are given it. */
+  breaker?: BreakerOptions | Breaker | false
+  /** Layer 5. `false`: replayed events are delivered again. */
+  dedupe?: DedupeOptions | false
+}
+
+/** An absolute http(s) URL without credentials, or a function that gives one before each dial. */
+export type UrlOption = string | URL | ((context: RequestContext) => string | URL | Promise<string | URL>)
+
+/** The options of one stream, checked and with defaults. */
+export interface ResolvedOptions
+  extends Omit<ResilientSseOptions, 'tcp' | 'heartbeat' | 'resume' | 'backoff' | 'breaker' | 'dedupe'> {
+  url: UrlOption
+  method: string
+  openTimeoutMs: number
+  maxEventChars: number
+  reconnectOnEnd: boolean
+  /** Whether the request may be sent a second time. */
+  repeatable: boolean
+  tcp: ResolvedTcp | false
+  heartbeat: ResolvedHeartbeat | false
+  resume: (ResumeOptions & Required<Pick<ResumeOptions, 'ack' | 'onGap'>>) | false
+  backoff: Required<BackoffOptions> | false
+  breaker: Breaker | false
+  dedupe: Required<DedupeOptions> | false
+}
+
+const KNOWN = [
+  'method',
+  'headers',
+  'body',
+  'signal',
+  'fetch',
+  'dispatcher',
+  'openTimeoutMs',
+  'maxConnectionMs',
+  'maxEventChars',
+  'reconnectOnEnd',
+  'isRetryable',
+  'onComment',
+  'onLifecycle',
+  'tcp',
+  'heartbeat',
+  'resume',
+  'backoff',
+  'breaker',
+  'dedupe',
+] as const satisfies readonly (keyof ResilientSseOptions)[]
+
+const DEFAULTS = {
+  method: 'GET',
+  openTimeoutMs: 30_000,
+  maxEventChars: 16_777_216,
+  reconnectOnEnd: true,
+} as const
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** V8's longest string on 64 bits. */
+const MAX_STRING = 536_870_888
+
+/** RFC 9110, 9.2.2, and REPORT of RFC 3253. */
+const IDEMPOTENT = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  'PUT',
+  'DELETE',
+  'REPORT',
+  'QUERY',
+  'PROPFIND',
+  'SEARCH',
+])
+
+/** Checks everything and fills the defaults in, once. Whatever could not take effect is refused here. */
+export function resolveOptions(url: UrlOption, given: ResilientSseOptions | undefined): ResolvedOptions {
+  if (given !== undefined) checkGroup('options', given, KNOWN)
+  const options = withDefaults(DEFAULTS, given)
+  if (typeof url !== 'function') parseUrl(url)
+  checkNumber('openTimeoutMs', options.openTimeoutMs, 100, 600_000)
+  checkNumber('maxEventChars', options.maxEventChars, 1, MAX_STRING)
+  if (options.maxConnectionMs !== undefined)
+    checkNumber('maxConnectionMs', options.maxConnectionMs, 1_000, DAY_MS)
+  checkBoolean('reconnectOnEnd', options.reconnectOnEnd)
+  for (const name of ['isRetryable', 'onComment', 'onLifecycle', 'fetch'] as const) {
+    if (options[name] !== undefined) checkFunction(name, options[name])
+  }
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
+    refuse('signal', options.signal, 'an AbortSignal')
+  const method = checkRequest(options)
+  checkConnections(options)
+  return {
+    ...options,
+    url,
+    method,
+    repeatable: IDEMPOTENT.has(method) || typeof options.body === 'function',
+    tcp: options.tcp === false ? false : resolveTcp(options.tcp),
+    heartbeat: options.heartbeat === false ? false : resolveHeartbeat(options.heartbeat),
+    resume: options.resume === false ? false : resolveResume(options.resume, options.headers),
+    backoff: options.backoff === false ? false : resolveBackoff(options.backoff),
+    breaker: resolveBreaker(options.breaker),
+    dedupe: options.dedupe === false ? false : resolveDedupe(options.dedupe),
+  }
+}
+
+function checkRequest(options: ResilientSseOptions & { method: string }): string {
+  if (typeof options.method !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(options.method)) {
+    refuse('method', options.method, 'an HTTP method')
+  }
+  const method = options.method.toUpperCase()
+  if (['CONNECT', 'TRACE', 'TRACK'].includes(method)) refuse('method', method, 'a method that fetch allows')
+  const { body, headers } = options
+  if (body !== undefined && body !== null && !mayHaveBody(method)) {
+    throw new SseError('ERR_SSE_OPTION', `body: ${method} has none; set method`)
+  }
+  if (body instanceof ReadableStream) {
+    throw new SseError(
+      'ERR_SSE_OPTION',
+      'body: a stream can be sent once only; give a function that makes a new one',
+    )
+  }
+  if (typeof headers !== 'function') toHeaders(headers)
+  return method
+}
+
+/** Three ways to connect, of which one can take effect. */
+function checkConnections(options: ResilientSseOptions): void {
+  if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
+  for (const owner of ['fetch', 'dispatcher'] as const) {
+    if (options[owner] === undefined || !options.tcp) continue
+    throw new SseError(
+      'ERR_SSE_OPTION',
+      `tcp: cannot take effect beside ${owner}, which makes its own connections`,
+    )
+  }
+  if (options.fetch !== undefined && options.dispatcher !== undefined) {
+    throw new SseError('ERR_SSE_OPTION', 'dispatcher: cannot take effect beside fetch; bind it to that fetch')
+  }
+}
+
+function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
+  const tcp = withDefaults(TCP_DEFAULTS, given)
+  checkGroup('tcp', tcp, [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'])
+  checkNumber('tcp.keepAliveDelayMs', tcp.keepAliveDelayMs, 1_000, 2 * HOUR_MS)
+  checkNumber('tcp.connectTimeoutMs', tcp.connectTimeoutMs, 100, 300_000)
+  checkBoolean('tcp.noDelay', tcp.noDelay)
+  checkBoolean('tcp.allowH2', tcp.allowH2)
+  if (tcp.connect !== undefined && (typeof tcp.connect !== 'object' || tcp.connect === null)) {
+    refuse('tcp.connect', tcp.connect, 'an object')
+  }
+  if (tcp.proxy !== undefined && tcp.proxy !== 'env' && !URL.canParse(String(tcp.proxy))) {
+    throw new SseError('ERR_SSE_OPTION', `tcp.proxy: not a URL and not 'env'`)
+  }
+  return tcp
+}
+
+function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedHeartbeat {
+  const heartbeat = withDefaults(HEARTBEAT_DEFAULTS, given)
+  checkGroup('heartbeat', heartbeat, ['timeoutMs', 'eventTimeoutMs', 'probe'])
+  const { timeoutMs, eventTimeoutMs } = heartbeat
+  if (timeoutMs !== 'auto' && timeoutMs !== 0) checkNumber('heartbeat.timeoutMs', timeoutMs, 50, DAY_MS)
+  if (eventTimeoutMs !== 0) checkNumber('heartbeat.eventTimeoutMs', eventTimeoutMs, 50, DAY_MS)
+  if (heartbeat.probe === undefined) return { timeoutMs, eventTimeoutMs, probe: undefined }
+  const probe = withDefaults(PROBE_DEFAULTS, heartbeat.probe)
+  checkGroup('heartbeat.probe', probe, ['afterMs', 'timeoutMs', 'send'])
+  checkNumber('heartbeat.probe.afterMs', probe.afterMs, 10, HOUR_MS)
+  checkNumber('heartbeat.probe.timeoutMs', probe.timeoutMs, 10, HOUR_MS)
+  checkFunction('heartbeat.probe.send', probe.send)
+  return { timeoutMs, eventTimeoutMs, probe }
+}
+
+function resolveResume(
+  given: ResumeOptions | undefined,
+  headers: unknown,
+): Exclude<ResolvedOptions['resume'], false> {
+  const resume = withDefaults(RESUME_DEFAULTS, given)
+  checkGroup('resume', resume, ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'])
+  checkOneOf('resume.ack', resume.ack, ['next', 'manual'])
+  checkOneOf('resume.onGap', resume.onGap, ['report', 'throw'])
+  for (const name of ['lastEventId', 'queryParameter'] as const) {
+    if (resume[name] !== undefined && typeof resume[name] !== 'string')
+      refuse(`resume.${name}`, resume[name], 'a string')
+  }
+  if (/[\0\r\n]/.test(resume.lastEventId ?? '')) {
+    throw new SseError('ERR_SSE_OPTION', 'resume.lastEventId: no event id contains NUL, CR or LF')
+  }
+  if (resume.isNext !== undefined && resume.isNext !== 'decimal')
+    checkFunction('resume.isNext', resume.isNext)
+  const { store } = resume
+  if (store !== undefined && (typeof store?.load !== 'function' || typeof store?.save !== 'function')) {
+    refuse('resume.store', store, 'an object with load() and save(), such as fileStore(path)')
+  }
+  if (typeof headers !== 'function' && toHeaders(headers as HeadersInit).has('last-event-id')) {
+    throw new SseError(
+      'ERR_SSE_OPTION',
+      'headers: Last-Event-ID would stop the cursor; use resume.lastEventId',
+    )
+  }
+  return resume
+}
+
+function resolveBackoff(given: BackoffOptions | undefined): Required<BackoffOptions> {
+  const backoff = withDefaults(BACKOFF_DEFAULTS as Required<BackoffOptions>, given)
+  checkGroup('backoff', backoff, Object.keys(BACKOFF_DEFAULTS))
+  checkNumber('backoff.baseMs', backoff.baseMs, 0, HOUR_MS)
+  checkNumber('backoff.maxMs', backoff.maxMs, 1, HOUR_MS)
+  checkNumber('backoff.factor', backoff.factor, 1, 10)
+  checkNumber('backoff.resetAfterMs', backoff.resetAfterMs, 0, HOUR_MS)
+  checkNumber('backoff.maxAttempts', backoff.maxAttempts, 1, Number.POSITIVE_INFINITY)
+  if (typeof backoff.jitter === 'number') checkNumber('backoff.jitter', backoff.jitter, 0, 1)
+  else checkOneOf('backoff.jitter', backoff.jitter, ['full', 'equal', 'decorrelated'])
+  return backoff
+}
+
+function resolveBreaker(given: ResilientSseOptions['breaker']): Breaker | false {
+  if (given === false || given instanceof Breaker) return given
+  if (given !== undefined) checkGroup('breaker', given, Object.keys(BREAKER_DEFAULTS))
+  return new Breaker(withDefaults(BREAKER_DEFAULTS as Required<BreakerOptions>, given))
+}
+
+function resolveDedupe(given: DedupeOptions | undefined): Required<DedupeOptions> {
+  const dedupe = withDefaults(DEDUPE_DEFAULTS as Required<DedupeOptions>, given)
+  checkGroup('dedupe', dedupe, Object.keys(DEDUPE_DEFAULTS))
+  checkNumber('dedupe.capacity', dedupe.capacity, 1, 10_000_000)
+  checkOneOf('dedupe.by', dedupe.by, ['id', 'id+data'])
+  return dedupe
+}

@@ -1,0 +1,145 @@
+import { SseError, type SseErrorInit, SseHttpError } from './errors.ts'
+import type { DropReason } from './lifecycle.ts'
+
+/** Statuses that speak of a moment, not of the request. */
+const RETRIED_STATUS = new Set([408, 425, 429, 500, 502, 503, 504])
+const REDIRECT_STATUS = new Set([301, 302, 303, 307, 308])
+
+/** `cause.code`s of a server certificate that was refused (Node, OpenSSL). */
+const CERTIFICATE_CODE =
+  /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|CRL_|INVALID_CA|PATH_LENGTH_|INVALID_PURPOSE|ERROR_IN_CERT|ERROR_IN_CRL)/
+/** `cause.code`s of the network: libuv's, getaddrinfo's, TLS's, undici's, the HTTP parser's. */
+const NETWORK_CODE =
+  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|UND_ERR_(?!INVALID_ARG|ABORTED$|NOT_SUPPORTED|REQ_CONTENT))/
+
+export function isRedirect(status: number): boolean {
+  return REDIRECT_STATUS.has(status)
+}
+
+/** Origin and path: what may stand in a text or an event. Query strings and credentials hold secrets. */
+export function publicUrl(url: URL): string {
+  return url.origin + url.pathname
+}
+
+/** [spec] "If … Content-Type is not text/event-stream": any parameters, any case. */
+export function isEventStream(headers: Headers): boolean {
+  const type = headers.get('content-type')?.split(';', 1)[0]
+  return type?.trim().toLowerCase() === 'text/event-stream'
+}
+
+/**
+ * Whether the end of this response's body proves that it is complete. Chunked and Content-Length bodies can be seen to
+ * be cut; a close-delimited one (HTTP/1.0 style) ends the same way when it is reset.
+ */
+export function hasFraming(headers: Headers, mayBeUnframed: boolean): boolean {
+  if (/\bchunked\b/i.test(headers.get('transfer-encoding') ?? '') || headers.has('content-length'))
+    return true
+  // HTTP/2 and fetches that hide framing (mocks, browsers) show neither, and no Connection header.
+  return mayBeUnframed && !headers.has('connection')
+}
+
+/** What a response means: a stream (`undefined`), the end (`'end'`), or an error that says whether to dial again. */
+export function judgeResponse(
+  response: Response,
+  url: URL,
+  everOpened: boolean,
+): SseHttpError | 'end' | undefined {
+  const { status, headers } = response
+  const at = publicUrl(url)
+  if (status === 204) return 'end'
+  if (status === 200) {
+    if (isEventStream(headers)) return undefined
+    const type = headers.get('content-type')?.split(';', 1)[0] ?? 'no content type'
+    return new SseHttpError(
+      'ERR_SSE_CONTENT_TYPE',
+      `${at} answered 200 with ${type}, not text/event-stream`,
+      {
+        // A proxy's error page passes; an address that never served events does not become right by asking again.
+        retryable: everOpened,
+        status,
+        url: at,
+        headers,
+      },
+    )
+  }
+  return new SseHttpError('ERR_SSE_HTTP', `${at} answered ${status}`, {
+    retryable: RETRIED_STATUS.has(status),
+    retryAfterMs: retryAfter(headers, Date.now()),
+    status,
+    url: at,
+    headers,
+  })
+}
+
+/** Retry-After in milliseconds (RFC 9110, 10.2.3): seconds or a date; `undefined` when absent or neither. */
+export function retryAfter(headers: Headers, now: number): number | undefined {
+  const value = headers.get('retry-after')?.trim()
+  if (value === undefined) return undefined
+  if (/^\d+$/.test(value)) return Number(value) * 1_000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** What a failure before the headers means. Classified by `cause.code`, never by message. */
+export function dialFailure(error: unknown, host: string, custom: boolean, everOpened: boolean): SseError {
+  if (error instanceof SseError) return error
+  const code = causeCode(error)
+  const at = code === undefined ? host : `${host} (${code})`
+  if (code !== undefined && CERTIFICATE_CODE.test(code)) {
+    return new SseError('ERR_SSE_CERTIFICATE', `The certificate of ${at} was refused`, {
+      cause: error,
+      // A certificate that was good an hour ago is being renewed, or a captive portal is in the way.
+      retryable: everOpened,
+    })
+  }
+  if (code !== undefined ? NETWORK_CODE.test(code) : custom && isFetchNetworkError(error)) {
+    return new SseError('ERR_SSE_NETWORK', `No connection to ${at}`, { cause: error, retryable: true })
+  }
+  return new SseError('ERR_SSE_REQUEST', `The request to ${at} could not be made`, { cause: error })
+}
+
+/** What a failure while reading the body means: the network, whatever it is called. */
+export function readFailure(error: unknown): SseError {
+  if (error instanceof SseError) return error
+  const code = causeCode(error)
+  const init: SseErrorInit = { cause: error, retryable: true }
+  return new SseError(
+    'ERR_SSE_NETWORK',
+    `The connection broke${code === undefined ? '' : ` (${code})`}`,
+    init,
+  )
+}
+
+/** A browser's or a mock's fetch tells every network error as a bare TypeError; timeouts of its own as TimeoutError. */
+function isFetchNetworkError(error: unknown): boolean {
+  return (
+    error instanceof TypeError || (error instanceof Error && /^(TimeoutError|AbortError)$/.test(error.name))
+  )
+}
+
+function causeCode(error: unknown): string | undefined {
+  for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth++) {
+    if ('code' in link && typeof link.code === 'string') return link.code
+    // Happy eyeballs tells all its attempts; they failed alike for our purpose.
+    if (link instanceof AggregateError && link.errors.length > 0) return causeCode(link.errors[0])
+  }
+  return undefined
+}
+
+/** The error of a lost connection or a failed dial, as a word for the lifecycle. */
+export function dropReason(error: SseError): DropReason {
+  switch (error.code) {
+    case 'ERR_SSE_END':
+      return 'end'
+    case 'ERR_SSE_HEARTBEAT':
+      return 'silence'
+    case 'ERR_SSE_ROTATED':
+      return 'rotate'
+    case 'ERR_SSE_NETWORK':
+    case 'ERR_SSE_CERTIFICATE':
+    case 'ERR_SSE_OPEN_TIMEOUT':
+      return 'network'
+    default:
+      return 'refused'
+  }
+}

@@ -1,0 +1,190 @@
+import { SseCircuitOpenError, SseError } from './errors.ts'
+import type { Progress } from './intake.ts'
+import { Backoff, clampServerDelay } from './layers/backoff.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { Pause } from './pause.ts'
+
+/** A dial that failed, or a connection that ended. An Error, because p-retry hands on nothing else. */
+export class Failure extends Error {
+  readonly error: SseError
+  /** Whether there was a connection. */
+  readonly opened: boolean
+  readonly progress: Progress
+  /** Since the dial. */
+  readonly tookMs: number
+  /** Whether the request may have reached the server. */
+  readonly written: boolean
+
+  constructor(
+    error: SseError,
+    facts: { opened: boolean; progress: Progress; tookMs: number; written: boolean },
+  ) {
+    super(error.message)
+    this.error = error
+    this.opened = facts.opened
+    this.progress = facts.progress
+    this.tookMs = facts.tookMs
+    this.written = facts.written
+  }
+}
+
+/** The end was clean and asks for nothing more. */
+export const ENDED = Symbol('ended')
+
+/** A server that keeps ending fresh connections is asked once a second, unless its `retry:` sets another pace. */
+const LEAST_POLL_MS = 1_000
+
+/** Layer 4 at work: after each failure, whether to dial again and when; before each dial, whether the breaker agrees. */
+export class Recovery {
+  readonly backoff: Backoff
+  everOpened = false
+  #refreshed = false
+  /** Whether the present connection has proved its health. */
+  #healthy = false
+  /** Failures that were forgiven for the age of the connection alone: its silence brings them back. */
+  #doubtful = 0
+  /** `reconnect()` was called while waiting: the next dial goes out even through an open breaker. */
+  #forced = false
+  #lastError: SseError | undefined
+  readonly #options: ResolvedOptions
+  readonly #lifecycle: Lifecycle
+  readonly #pause: Pause
+
+  constructor(options: ResolvedOptions, lifecycle: Lifecycle, pause: Pause) {
+    this.#options = options
+    this.#lifecycle = lifecycle
+    this.#pause = pause
+    this.backoff = new Backoff(options.backoff, () => Math.random())
+  }
+
+  opened(): void {
+    this.everOpened = true
+    this.#refreshed = false
+    this.#healthy = false
+    this.#doubtful = 0
+  }
+
+  /**
+   * A read was successful. Proof of health is an id never seen before, or bytes of a connection that has lived; a 200, a
+   * comment or a priming event is none: flapping servers send them each time.
+   */
+  received(progress: Progress, openedAt: number): void {
+    if (this.#healthy) return
+    this.#healthy = progress === 'news' || performance.now() - openedAt >= this.backoff.resetAfterMs
+    if (!this.#healthy) return
+    this.#doubtful = progress === 'news' ? 0 : this.backoff.failures
+    this.backoff.healthy()
+    if (this.#options.breaker) this.#options.breaker.healthy()
+  }
+
+  /** Gives a probe slot back that was taken and not used. */
+  release(): void {
+    if (this.#options.breaker) this.#options.breaker.release(this, performance.now())
+  }
+
+  /** Resolves when it is time to dial again. Throws the error that ends the stream, or {@link ENDED}. */
+  async afterFailure(failure: Failure): Promise<void> {
+    const { error } = failure
+    if (error.code === 'ERR_SSE_CIRCUIT_OPEN') throw error
+    if (error.code === 'ERR_SSE_ROTATED') return
+    const cleanEnd = error.code === 'ERR_SSE_END'
+    if (cleanEnd && !(this.#options.reconnectOnEnd && this.#options.repeatable)) throw ENDED
+    if (this.#mayRefresh(error)) return
+
+    const counts = !cleanEnd || failure.progress === 'nothing'
+    if (counts) this.#count(failure)
+    const verdict = this.#options.isRetryable?.(error, {
+      failures: this.backoff.failures,
+      everOpened: this.everOpened,
+    })
+    if (verdict !== undefined) error.retryable = verdict
+    if (!error.retryable) throw error
+    if (!this.#options.repeatable && (failure.opened || failure.written))
+      throw notResent(this.#options.method, error)
+    if (counts && this.backoff.exhausted) throw error
+    this.#throwIfCircuitEndsIt()
+    await this.#wait(error.retryAfterMs, cleanEnd ? failure : undefined)
+  }
+
+  /** Resolves when the breaker lets this stream dial. */
+  async admission(lastEventId: string | undefined): Promise<void> {
+    const { breaker } = this.#options
+    if (breaker === false) return
+    for (;;) {
+      const admission = breaker.admit(this, performance.now(), this.#forced)
+      this.#forced = false
+      if (admission.go) return
+      this.#throwIfCircuitEndsIt(lastEventId)
+      this.#tellWait(admission.retryInMs, 'circuit')
+      this.#forced = await this.#pause.wait(admission.retryInMs, wake => breaker.watch(wake))
+      // Those who waited for a shared breaker must not all leave in one instant.
+      if (breaker.state === 'closed') await this.#pause.wait(Math.random() * this.backoff.maxMs)
+    }
+  }
+
+  /** One more dial for fresh credentials, once per successful open. */
+  #mayRefresh(error: SseError): boolean {
+    const stale = error.code === 'ERR_SSE_HTTP' && 'status' in error && error.status === 401
+    if (!stale || this.#refreshed || typeof this.#options.headers !== 'function') return false
+    this.#refreshed = true
+    return this.#options.repeatable
+  }
+
+  #count({ error, written }: Failure): void {
+    this.#lastError = error
+    this.backoff.failures++
+    if (error.code === 'ERR_SSE_HEARTBEAT') this.backoff.failures += this.#doubtful
+    this.#doubtful = 0
+    const { breaker } = this.#options
+    if (breaker === false) return
+    // An answer that speaks of this request alone says nothing about the service; nor do headers that are withheld.
+    if (!error.retryable || (error.code === 'ERR_SSE_OPEN_TIMEOUT' && written)) this.release()
+    else breaker.failed(this, performance.now())
+  }
+
+  #throwIfCircuitEndsIt(lastEventId?: string): void {
+    const { breaker } = this.#options
+    if (breaker === false || breaker.state === 'closed') return
+    const { onOpen } = breaker.options
+    if (onOpen === 'wait' || (onOpen === 'auto' && this.everOpened)) return
+    throw new SseCircuitOpenError({
+      failures: breaker.failures,
+      retryAt: Date.now() + breaker.retryInMs(performance.now()),
+      lastEventId,
+      cause: this.#lastError,
+    })
+  }
+
+  async #wait(retryAfterMs: number | undefined, cleanEnd: Failure | undefined): Promise<void> {
+    const floorMs = retryAfterMs === undefined ? 0 : clampServerDelay(retryAfterMs)
+    const delayMs = this.backoff.nextDelay(floorMs) + this.#pollDelay(cleanEnd)
+    const { breaker } = this.#options
+    // The breaker's own wait is longer and comes next.
+    if (breaker !== false && breaker.state === 'open' && breaker.retryInMs(performance.now()) > delayMs)
+      return
+    const reason = retryAfterMs !== undefined ? 'retry-after' : this.backoff.retryMs > 0 ? 'retry' : 'backoff'
+    this.#tellWait(delayMs, reason)
+    this.#forced = await this.#pause.wait(delayMs)
+  }
+
+  /** What a clean end adds: without a pace of the server's own, its streams are not begun more than once a second. */
+  #pollDelay(cleanEnd: Failure | undefined): number {
+    if (cleanEnd === undefined || this.#options.backoff === false) return 0
+    if (this.backoff.retryMs > clampServerDelay(0)) return 0
+    const elapsedMs = cleanEnd.progress === 'news' ? cleanEnd.tookMs : 0
+    return Math.max(0, Math.round(LEAST_POLL_MS - elapsedMs))
+  }
+
+  #tellWait(delayMs: number, reason: 'backoff' | 'retry-after' | 'retry' | 'circuit'): void {
+    this.#lifecycle.tell('wait', { delayMs, failures: this.backoff.failures, reason })
+  }
+}
+
+function notResent(method: string, cause: SseError): SseError {
+  return new SseError(
+    'ERR_SSE_NOT_RESENT',
+    `${method} is not idempotent and may have been received, so it was not sent again; give body as a function to allow it`,
+    { cause },
+  )
+}

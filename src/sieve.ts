@@ -1,0 +1,108 @@
+import type { GapReason } from './errors.ts'
+import type { Batch, SseEvent } from './event.ts'
+import type { Dedupe } from './layers/dedupe.ts'
+import type { ReplayDetector } from './layers/replay.ts'
+
+/** What became of one network read. */
+export interface Sifted {
+  /** What to deliver; the batch that came in when nothing was dropped. */
+  batch: Batch
+  /** Ids of the duplicates that were dropped, in order. */
+  dropped: readonly string[]
+  gap: { reason: GapReason; before: string } | undefined
+}
+
+const NONE: readonly string[] = []
+
+interface Judgement {
+  known: boolean
+  reason?: GapReason
+}
+
+const NEWS: Judgement = { known: false }
+const REPLAYED: Judgement = { known: true }
+
+/** Layer 5 at work: lets through what was not delivered on an earlier connection, and tells replays from news. */
+export class Sieve {
+  readonly #dedupe: Dedupe
+  readonly #replay: ReplayDetector
+  #cursor: string | undefined
+  #asked = false
+  #news = false
+
+  constructor(dedupe: Dedupe, replay: ReplayDetector) {
+    this.#dedupe = dedupe
+    this.#replay = replay
+  }
+
+  get size(): number {
+    return this.#dedupe.size
+  }
+
+  seed(id: string): void {
+    this.#dedupe.seed(id)
+  }
+
+  /** A new connection. `cursor`: the id in force; `asked`: whether the request carried one. */
+  connected(cursor: string | undefined, asked: boolean): void {
+    this.#dedupe.connected()
+    this.#replay.connected(cursor)
+    this.#cursor = cursor
+    this.#asked = asked
+    this.#news = false
+  }
+
+  sift(batch: Batch): Sifted {
+    const { events, cursorMoves } = batch
+    if (!this.#dedupe.armed) {
+      this.#remember(events)
+      return { batch, dropped: NONE, gap: undefined }
+    }
+    const kept: SseEvent[] = []
+    const dropped: string[] = []
+    const moves: Batch['cursorMoves'] = []
+    let gap: Sifted['gap']
+    let nextMove = 0
+    for (const [index, event] of events.entries()) {
+      while ((cursorMoves[nextMove]?.at ?? Infinity) <= index) {
+        moves.push({ id: (cursorMoves[nextMove++] as { id: string }).id, at: kept.length })
+      }
+      const { known, reason } = event.id ? this.#judge(event, event.id) : NEWS
+      if (reason !== undefined) gap ??= { reason, before: event.id as string }
+      if (known) {
+        dropped.push(event.id as string)
+        moves.push({ id: event.id as string, at: kept.length })
+      } else {
+        kept.push(event)
+      }
+    }
+    for (const { id } of cursorMoves.slice(nextMove)) moves.push({ id, at: kept.length })
+    this.#remember(kept)
+    return dropped.length > 0
+      ? { batch: { events: kept, cursorMoves: moves }, dropped, gap }
+      : { batch, dropped: NONE, gap }
+  }
+
+  #judge(event: SseEvent, id: string): Judgement {
+    const judgement = this.#replay.judge(event, id)
+    if (judgement === 'reused') {
+      this.#dedupe.forget()
+      return { known: false, reason: 'ids-reused' }
+    }
+    const known = this.#dedupe.isDuplicate(event)
+    if (judgement === 'full-replay') return this.#asked ? { known: true, reason: 'cursor-ignored' } : REPLAYED
+    if (judgement === 'unknown' && !known) {
+      this.#news = true
+      return NEWS
+    }
+    if (id !== this.#cursor) return REPLAYED
+    this.#dedupe.passedCursor()
+    // News before the cursor's own event: the server started at a place of its own choice.
+    return this.#news && this.#asked ? { known: true, reason: 'cursor-ignored' } : REPLAYED
+  }
+
+  #remember(events: SseEvent[]): void {
+    this.#dedupe.remember(events)
+    this.#replay.remember(events)
+  }
+}

@@ -1,0 +1,77 @@
+import { SseError } from '../errors.ts'
+import type { CursorStore } from '../layers/resume.ts'
+
+/** Brings handled ids to a store: one write in flight, the newest wins, the rest is skipped. */
+export class Saver {
+  readonly #store: CursorStore
+  readonly #onSaved: (id: string, error: SseError | undefined) => void
+  #wanted: string | undefined
+  #saved: string | undefined
+  #writing: Promise<void> | undefined
+  #failure: SseError | undefined
+
+  constructor(store: CursorStore, onSaved: (id: string, error: SseError | undefined) => void) {
+    this.#store = store
+    this.#onSaved = onSaved
+  }
+
+  async load(): Promise<string | undefined> {
+    let id: unknown
+    try {
+      id = await this.#store.load()
+    } catch (error) {
+      throw storeError('The cursor could not be loaded', error)
+    }
+    if (id !== undefined && id !== null && typeof id !== 'string') {
+      throw new SseError(
+        'ERR_SSE_STORE',
+        `The store's load() gave a value of type ${typeof id}, not a string`,
+      )
+    }
+    this.#saved = id ?? undefined
+    return this.#saved
+  }
+
+  save(id: string): void {
+    this.#wanted = id
+    if (this.#writing === undefined && id !== this.#saved) this.#writing = this.#write()
+  }
+
+  /** Waits for the newest id to be written. Throws when it could not be. */
+  async close(): Promise<void> {
+    await this.#writing
+    // The last save failed: one more try, now that nothing newer will come.
+    if (this.#wanted !== undefined && this.#wanted !== this.#saved) await this.#write()
+    try {
+      await this.#store.close?.()
+    } catch (error) {
+      this.#failure ??= storeError('The store could not be closed', error)
+    }
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  async #write(): Promise<void> {
+    // The loop of this very read may hand out more events; one write then covers them all.
+    await undefined
+    while (this.#wanted !== undefined && this.#wanted !== this.#saved) {
+      const id = this.#wanted
+      try {
+        await this.#store.save(id)
+        this.#saved = id
+        this.#failure = undefined
+      } catch (error) {
+        this.#failure = storeError('The cursor could not be saved', error)
+      }
+      this.#onSaved(id, this.#failure)
+      // A store that is down is asked again when there is something newer to save.
+      if (this.#failure !== undefined && this.#wanted === id) break
+    }
+    this.#writing = undefined
+  }
+}
+
+function storeError(what: string, cause: unknown): SseError {
+  if (cause instanceof SseError && cause.code === 'ERR_SSE_STORE') return cause
+  const why = cause instanceof Error ? `: ${cause.message}` : ''
+  return new SseError('ERR_SSE_STORE', what + why, { cause })
+}
