@@ -93,9 +93,6 @@ const words: Record<StepName, [Kind, Record<string, Check>]> = {
 /** Whether a word is one of those that stand after the end of a connection. */
 export const isBetween = (name: StepName): boolean => words[name][0] === 'between'
 
-/** Whether a word makes the server send the headers and something of the body. */
-export const isBody = (name: StepName): boolean => words[name][0] === 'body'
-
 /** Throws {@link FaultServerOptionError} naming `script[i][j]` unless every step can be played. */
 export function checkScripts(scripts: unknown, name: string): asserts scripts is ConnectionScript[] {
   if (!Array.isArray(scripts))

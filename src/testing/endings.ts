@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { Connection } from './connection.js'
+import { delivered } from './delivery.js'
 import { encodeEvent } from './log.js'
 import type { Reply } from './reply.js'
 import type { EndStep } from './steps.js'
@@ -13,10 +14,6 @@ interface Scene {
   strike: () => void
 }
 
-// On loopback a byte the kernel took is readable within microseconds; a client that is busy needs a moment to read it
-// before the reset makes its runtime drop what it had not read.
-const DELIVERY_MS = 30
-
 /** Plays the last word of a connection; true when its socket may carry another request. */
 export async function playEnd(step: EndStep, { connection, reply, settle, strike }: Scene): Promise<boolean> {
   const finish = () => {
@@ -26,10 +23,7 @@ export async function playEnd(step: EndStep, { connection, reply, settle, strike
     return false
   }
   const reset = async (flushed: boolean) => {
-    if (flushed && reply.record.bytesWritten > 0) {
-      await connection.flush()
-      await connection.sleep(DELIVERY_MS)
-    }
+    if (flushed && reply.record.bytesWritten > 0) await delivered(connection)
     strike()
     settle()
     connection.reset()

@@ -7,9 +7,11 @@ import type { FaultRecord, RecordedRequest } from './records.js'
 import type { ConnectionScript } from './steps.js'
 
 /** Options of {@link FaultServer.spawn}: those of a server, as data that can be sent to another process. */
-export interface SpawnOptions extends Omit<FaultServerOptions, 'log'> {
+export interface SpawnOptions extends Omit<FaultServerOptions, 'log' | 'tls'> {
   /** Options of the log; the same log is made here, as {@link RemoteFaultServer.log}, to compare with. */
   log?: EventLogOptions
+  /** Key and certificate as PEM text: bytes would not survive the way to the child. */
+  tls?: { key: string; cert: string }
   /**
    * The built JavaScript module that the child imports, as a path or a file URL. Default: the module this code runs
    * from. Needed only where that is TypeScript or a bundle: `dist/testing.js` of this package.

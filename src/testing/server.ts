@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from 'node:tls'
 import { checkScript, checkScripts } from './check.js'
 import { serveParent } from './child.js'
 import { Connection, Gone } from './connection.js'
+import { FaultServerOptionError } from './errors.js'
 import type { ParsedRequest } from './http.js'
 import { Ledger } from './ledger.js'
 import { Listener } from './listener.js'
@@ -57,7 +58,7 @@ export class FaultServer {
     this.log = log instanceof EventLog ? log : eventLog(log)
     this.#ledger = new Ledger(this.log, options.onUnknownId ?? 'start')
     this.#listener = new Listener([host].flat(), port, socket => this.#accept(socket))
-    this.#secure = tls === undefined ? undefined : createSecureContext(tls)
+    this.#secure = tls === undefined ? undefined : secureContext(tls)
     this.#path = options.path ?? '/events'
     this.#script = script
     this.#otherwise = otherwise
@@ -261,5 +262,17 @@ export class FaultServer {
       const timer = setTimeout(() => settle(() => reject(new Error(message()))), timeoutMs)
       this.#watchers.add(watcher)
     })
+  }
+}
+
+function secureContext(options: SecureContextOptions): SecureContext {
+  try {
+    return createSecureContext(options)
+  } catch (error) {
+    throw new FaultServerOptionError(
+      'tls',
+      options,
+      `a key and a certificate in PEM (${(error as Error).message})`,
+    )
   }
 }

@@ -146,9 +146,8 @@ export const cut = (): EndStep => ({ do: 'cut' })
 
 /**
  * Resets the connection (RST); before any other word, without an answer. `flushed` (default true) first lets the bytes
- * already written reach the client; with false a reset may
- * overtake them, as it does in real networks. (libuv reports a RST that it meets together with data as a plain end, so
- * that a client on Node then sees a cut.)
+ * already written reach the client, for a second at most; with false the reset may overtake them, as it does in real
+ * networks. libuv reports a RST that it meets together with data as a plain end: a client on Node then sees a cut.
  */
 export const reset = ({ flushed = true } = {}): EndStep => ({ do: 'reset', flushed })
 

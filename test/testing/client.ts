@@ -21,7 +21,7 @@ export interface Parsed {
   data: string | undefined
 }
 
-/** Reads a whole body, or what comes within `forMs`, and says how it ended. */
+/** Reads a whole body and says how it ended. */
 export async function read(
   url: string,
   {
@@ -31,8 +31,6 @@ export async function read(
   }: { id?: string; forMs?: number; method?: string; body?: string; keepAlive?: boolean } = {},
 ): Promise<Received> {
   const dispatcher = new Agent({ bodyTimeout: 0, headersTimeout: 0, connect: { rejectUnauthorized: false } })
-  const abort = new AbortController()
-  const timer = forMs === undefined ? undefined : setTimeout(() => abort.abort(), forMs)
   const headers = id === undefined ? {} : { 'last-event-id': Buffer.from(id).toString('latin1') }
   const chunks: Buffer[] = []
   let error: Error | undefined
@@ -41,7 +39,7 @@ export async function read(
       ...init,
       headers,
       dispatcher,
-      signal: abort.signal,
+
       redirect: 'manual',
     })
     try {
@@ -61,7 +59,6 @@ export async function read(
       code: (error?.cause as { code?: string } | undefined)?.code,
     }
   } finally {
-    clearTimeout(timer)
     await dispatcher.destroy()
   }
 }

@@ -126,11 +126,11 @@ describe('the fault server', () => {
   })
 
   it('refuses from the start with refuseFirstMs', async () => {
-    await using server = await FaultServer.start({ refuseFirstMs: 150 })
+    await using server = await FaultServer.start({ refuseFirstMs: 400 })
     const refused = dial(server.port)
     await refused.closed
     expect(refused.code).toBe('ECONNREFUSED')
-    await sleep(300)
+    await sleep(600)
     const accepted = dial(server.port)
     await until(() => accepted.text !== '')
     accepted.socket.destroy()
@@ -221,6 +221,7 @@ describe('the fault server', () => {
     [{ otherwise: [{ do: 'nothing' }] }, 'otherwise[0].do'],
     [{ script: [stay()] }, 'script[0]'],
     [{ scripts: [] }, 'scripts'],
+    [{ tls: { key: 'no', cert: 'pem' } }, 'tls'],
     [{ log: { count: 1.5 } }, 'log.count'],
   ])('refuses %j and names the option', async (options, option) => {
     await expect(FaultServer.start(options as object)).rejects.toMatchObject({

@@ -14,42 +14,27 @@ import {
   eventLog,
   FaultServer,
   follow,
-  forget,
-  fromNow,
   headers,
   heartbeats,
   hold,
   idOnly,
-  ignoreId,
   lineEnding,
   numberAnew,
   oneChunkPerEvent,
   raw,
   rawBytes,
-  replay,
   rest,
-  restart,
   retry,
   type Step,
   send,
   silence,
-  skip,
-  startAt,
   stay,
   wait,
 } from 'resilient-sse/testing'
 import { describe, expect, it } from 'vitest'
-import { dial, parse, read, until } from './client.js'
+import { type Dial, dial, parse, read, sleep, until } from './client.js'
 
 const log = () => eventLog({ count: 40, ids: 'decimal' })
-
-/** The ids that a client is sent which has event 10. */
-async function idsAfterTen(...script: Step[]): Promise<(string | undefined)[]> {
-  await using server = await FaultServer.start({ log: log(), script: [[send(10), end()], script] })
-  await read(server.url)
-  const got = await read(server.url, { id: '10' })
-  return parse(got.text).map(block => block.id)
-}
 
 /** The body of a script, as text. */
 async function bodyOf(...script: Step[]): Promise<string> {
@@ -58,104 +43,6 @@ async function bodyOf(...script: Step[]): Promise<string> {
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String(from + i))
-
-describe('the position of a stream', () => {
-  it('goes on after Last-Event-ID', async () => {
-    expect(await idsAfterTen(send(3))).toEqual(range(11, 13))
-  })
-
-  it('goes back over an overlap with replay({ overlap })', async () => {
-    expect(await idsAfterTen(replay({ overlap: 5 }), send(7))).toEqual(range(6, 12))
-    expect(await idsAfterTen(replay({ overlap: 99 }), send(2))).toEqual(range(1, 2))
-  })
-
-  it('starts at the first event with replay("all") and with ignoreId()', async () => {
-    expect(await idsAfterTen(replay('all'), rest())).toEqual(range(1, 40))
-    expect(await idsAfterTen(ignoreId(), send(2))).toEqual(range(1, 2))
-  })
-
-  it('starts where startAt(index) says, and loses what skip(count) says', async () => {
-    expect(await idsAfterTen(startAt(30), send(2))).toEqual(range(31, 32))
-    expect(await idsAfterTen(skip(4), send(2))).toEqual(range(15, 16))
-    expect(await idsAfterTen(skip(400), send(2))).toEqual([])
-  })
-
-  it('skips everything in the log with fromNow()', async () => {
-    await using server = await FaultServer.start({ log: log(), script: [[fromNow(), stay()]] })
-    const reading = read(server.url, { forMs: 400 })
-    await server.waitForRequests(1)
-    server.push({ data: 'live', id: 'x' })
-    expect(parse((await reading).text)).toEqual([{ id: 'x', event: undefined, data: 'live' }])
-  })
-
-  it('numbers the ids of one response from 1 with numberAnew(), and keeps the data', async () => {
-    await using server = await FaultServer.start({
-      log: log(),
-      script: [[numberAnew(), startAt(20), send(3)]],
-    })
-    const blocks = parse((await read(server.url)).text)
-    expect(blocks.map(block => block.id)).toEqual(range(1, 3))
-    expect(blocks.map(block => block.data)).toEqual([20, 21, 22].map(i => server.log.at(i).data))
-  })
-
-  it('numbers from 1 on every connection after restart(), and knows nothing older', async () => {
-    await using server = await FaultServer.start({ log: log(), script: [[send(10), end(), restart()]] })
-    await read(server.url)
-    await server.setScript([[send(4)], [send(2)], [send(2)]])
-    const fresh = parse((await read(server.url)).text)
-    expect(fresh.map(block => block.id)).toEqual(range(1, 4))
-    expect(fresh[0]?.data).toBe(server.log.at(10).data)
-    expect(parse((await read(server.url, { id: '4' })).text).map(block => block.id)).toEqual(range(5, 6))
-    expect(parse((await read(server.url, { id: '99' })).text).map(block => block.id)).toEqual(range(1, 2))
-  })
-
-  it('goes on at the oldest event kept when the one named was forgotten', async () => {
-    await using server = await FaultServer.start({
-      log: log(),
-      script: [[send(5), end(), forget(20)], [send(2)]],
-    })
-    await read(server.url)
-    expect(parse((await read(server.url, { id: '5' })).text).map(block => block.id)).toEqual(range(21, 22))
-  })
-
-  it.each([
-    ['start', range(1, 40)],
-    ['oldest', range(1, 40)],
-    ['end', []],
-  ] as const)(
-    'sends what onUnknownId: %j says to a client with an id nobody knows',
-    async (onUnknownId, expected) => {
-      await using server = await FaultServer.start({ log: log(), onUnknownId, otherwise: [rest(), end()] })
-      expect(parse((await read(server.url, { id: 'nobody' })).text).map(block => block.id)).toEqual(expected)
-    },
-  )
-
-  it('compares ids as UTF-8, also those that are no Latin-1, and takes ids of 20,000 characters', async () => {
-    for (const ids of ['non-latin-1', 'long'] as const) {
-      await using server = await FaultServer.start({ log: { count: 9, ids }, otherwise: [rest(), end()] })
-      const id = server.log.idAt(6) ?? ''
-      const got = dial(
-        server.port,
-        `GET / HTTP/1.1\r\nLast-Event-ID: ${Buffer.from(id).toString('latin1')}\r\n\r\n`,
-      )
-      await until(() => got.text.endsWith('0\r\n\r\n'))
-      got.socket.destroy()
-      expect(server.requests[0]?.lastEventId).toBe(id)
-      expect(server.requests[0]?.firstIndex).toBe(7)
-    }
-  })
-
-  it('takes a repeated id for the last of its events that was sent', async () => {
-    const script = [
-      [send(2), end()],
-      [rest(), end()],
-    ]
-    await using server = await FaultServer.start({ log: { count: 8, ids: 'duplicate' }, script })
-    await read(server.url)
-    await read(server.url, { id: 'batch-0' })
-    expect(server.requests[1]?.firstIndex).toBe(2)
-  })
-})
 
 describe('the body of a stream', () => {
   it('sends comments, retry fields, bare ids, foreign events, raw text and raw bytes as they are', async () => {
@@ -231,14 +118,17 @@ describe('the body of a stream', () => {
   it('follows the log with follow(), and with stay() once everything was sent', async () => {
     const script = [[follow()], [rest(), stay()], [send(1), stay()], [rest(), silence()]]
     await using server = await FaultServer.start({ log: { count: 2, ids: 'decimal' }, script })
-    const readings: ReturnType<typeof read>[] = []
+    const dials: Dial[] = []
     for (let i = 0; i < 4; i++) {
-      readings.push(read(server.url, { forMs: 500 }))
+      dials.push(dial(server.port))
       await server.waitForRequests(i + 1)
     }
     await until(() => server.requests.map(request => request.eventsWritten).join() === '2,2,1,2')
     server.push({ data: 'live', id: '3' })
-    const ids = (await Promise.all(readings)).map(got => parse(got.text).map(block => block.id))
+    await until(() => dials.slice(0, 2).every(got => got.text.includes('data: live\n\n')))
+    await sleep(50)
+    for (const got of dials) got.socket.destroy()
+    const ids = dials.map(got => got.text.match(/^id: .*$/gm)?.map(line => line.slice(4)))
     expect(ids).toEqual([range(1, 3), range(1, 3), range(1, 1), range(1, 2)])
   })
 
@@ -263,7 +153,9 @@ describe('the body of a stream', () => {
     expect(lines.length).toBeGreaterThan(90)
     expect(lines.slice(0, -1).every(line => /^data: x+$/.test(line))).toBe(true)
     await using server = await FaultServer.start({ script: [[endlessLine()]] })
-    await read(server.url, { forMs: 100 })
+    const got = dial(server.port)
+    await until(() => got.text.length > 1_000_000)
+    got.socket.destroy()
     await server.waitForClose(0)
     expect(server.requests[0]?.closedBy).toBe('client')
   })
