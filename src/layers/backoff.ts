@@ -81,7 +81,7 @@ export function jitteredDelay(
   if (jitter === 'equal') return nominal / 2 + (random() * nominal) / 2
   if (jitter === 'decorrelated') {
     const low = baseMs || BACKOFF_DEFAULTS.baseMs
-    const high = Math.max(low, 3 * input.previousMs)
+    const high = 3 * Math.max(low, input.previousMs)
     return Math.min(maxMs, low + random() * (high - low))
   }
   return nominal * (1 - jitter + 2 * jitter * random())
