@@ -24,6 +24,7 @@ export const BREAKER_DEFAULTS = {
 } as const satisfies Required<BreakerOptions>
 
 const MAX_COOLDOWN_MS = 300_000
+const ON_OPEN: readonly unknown[] = ['auto', 'wait', 'throw']
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -48,25 +49,7 @@ export class Breaker {
   readonly #random: () => number
 
   constructor(options: BreakerOptions = {}, random: () => number = Math.random) {
-    this.options = { ...BREAKER_DEFAULTS, ...options }
-    for (const [name, max] of [
-      ['threshold', 1_000],
-      ['cooldownMs', 3_600_000],
-    ] as const) {
-      const value: unknown = this.options[name]
-      if (typeof value !== 'number' || !(value >= 1 && value <= max)) {
-        throw new SseError(
-          'ERR_SSE_OPTION',
-          `breaker.${name}: ${String(value)} is not a number from 1 to ${max}`,
-        )
-      }
-    }
-    if (!['auto', 'wait', 'throw'].includes(this.options.onOpen)) {
-      throw new SseError(
-        'ERR_SSE_OPTION',
-        `breaker.onOpen: ${String(this.options.onOpen)} is not 'auto', 'wait' or 'throw'`,
-      )
-    }
+    this.options = { ...BREAKER_DEFAULTS, ...checked(options) }
     this.#cooldownMs = this.options.cooldownMs
     this.#random = random
   }
@@ -138,4 +121,22 @@ export class Breaker {
     this.#state = state
     for (const watcher of [...this.#watchers]) watcher()
   }
+}
+
+/** What was given and is allowed. Checked here, because users make breakers of their own. */
+function checked(options: BreakerOptions): BreakerOptions {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  for (const [name, value] of given as [string, unknown][]) {
+    const max = name === 'threshold' ? 1_000 : name === 'cooldownMs' ? 3_600_000 : 0
+    const isNumber = typeof value === 'number' && value >= 1 && value <= max
+    if (isNumber || (name === 'onOpen' && ON_OPEN.includes(value))) continue
+    const allowed = max > 0 ? `a number from 1 to ${max}` : "'auto', 'wait' or 'throw'"
+    const what = max > 0 || name === 'onOpen' ? `${shown(value)} is not ${allowed}` : 'no such option'
+    throw new SseError('ERR_SSE_OPTION', `breaker.${name}: ${what}`)
+  }
+  return Object.fromEntries(given)
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
