@@ -85,7 +85,7 @@ export class Watchdog {
     const patience = timeoutMs === 'auto' ? this.#rhythm.timeoutMs : timeoutMs
     // A known rhythm is respected even after a hint: a 15 s heartbeat is not dead after 5 s.
     return this.#hinted
-      ? Math.min(patience || Infinity, Math.max(HINT_PATIENCE_MS, 1.25 * this.#rhythm.longestGapMs))
+      ? Math.min(patience, Math.max(HINT_PATIENCE_MS, 1.25 * this.#rhythm.longestGapMs))
       : patience
   }
 
@@ -122,7 +122,7 @@ export class Watchdog {
     this.#eventlessMs = this.sawEvents || !this.reading ? 0 : this.#eventlessMs + elapsedMs
     this.sawEvents = false
 
-    const { probe, eventTimeoutMs } = this.#options
+    const { probe } = this.#options
     if (probe !== undefined && this.#probedAtMs === undefined && this.#silentMs >= probe.afterMs)
       this.#sendProbe(probe)
     const probeFailed =
@@ -130,16 +130,13 @@ export class Watchdog {
       this.#probedAtMs !== undefined &&
       this.#silentMs - this.#probedAtMs >= probe.timeoutMs
     const timeoutMs = this.timeoutMs
-    return (
-      probeFailed ||
-      (timeoutMs > 0 && this.#silentMs >= timeoutMs) ||
-      (eventTimeoutMs > 0 && this.#eventlessMs >= eventTimeoutMs)
-    )
+    return probeFailed || (timeoutMs > 0 && this.#silentMs >= timeoutMs) || this.#isEventless
   }
 
   /** Declares death, unless bytes arrived in the poll phase since {@link look}. */
   judge(): void {
-    if (this.sawBytes || !this.reading) return
+    // Comments that never pause must not put off the verdict on dead data.
+    if (!this.reading || (this.#isEventless ? this.sawEvents : this.sawBytes)) return
     this.stop()
     this.#events.dead(this.#verdict())
   }
@@ -147,6 +144,11 @@ export class Watchdog {
   stop(): void {
     this.#probe?.abort()
     this.#probe = undefined
+  }
+
+  get #isEventless(): boolean {
+    const { eventTimeoutMs } = this.#options
+    return eventTimeoutMs > 0 && this.#eventlessMs >= eventTimeoutMs
   }
 
   #sendProbe(probe: Required<ProbeOptions>): void {
@@ -159,8 +161,7 @@ export class Watchdog {
   }
 
   #verdict(): SseHeartbeatError {
-    const { eventTimeoutMs } = this.#options
-    if (eventTimeoutMs > 0 && this.#eventlessMs >= eventTimeoutMs && this.#silentMs < this.#eventlessMs) {
+    if (this.#isEventless && this.#silentMs < this.#eventlessMs) {
       return new SseHeartbeatError(
         `No event for ${seconds(this.#eventlessMs)} s, only comments`,
         this.#eventlessMs,
