@@ -226,6 +226,7 @@ export class Client {
       return undefined
     }
     this.#stats.bytes += connection.bytes
+    if (batch.events.length > 0) this.#rhythm.event()
     this.#intake.cursor.advance(connection.ids)
     const fresh = this.#intake.withoutDuplicates(batch, this.delivery.lastEventId)
     this.#stats.events += fresh.events.length
