@@ -51,8 +51,8 @@ const MAX_HEADER_BYTES = 4_096
  */
 export function headerValue(id: string): string | undefined {
   if (id === '' || id.length > MAX_HEADER_BYTES) return undefined
-  // Space to tilde, and everything from U+00A0 up, is what survives a header; outer spaces would be trimmed away.
-  if (!/^(?! )[ -~\u0080-\uffff]*(?<! )$/.test(id)) return undefined
+  // Space to tilde, and everything from U+0080 up that UTF-8 can carry; outer spaces would be trimmed away.
+  if (!/^(?! )[ -~\u{80}-\u{d7ff}\u{e000}-\u{10ffff}]*(?<! )$/u.test(id)) return undefined
   let value = ''
   for (const octet of new TextEncoder().encode(id)) value += String.fromCharCode(octet)
   return value.length > MAX_HEADER_BYTES ? undefined : value
