@@ -120,6 +120,8 @@ function isFetchNetworkError(error: unknown): boolean {
 function causeCode(error: unknown): string | undefined {
   for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth++) {
     if ('code' in link && typeof link.code === 'string') return link.code
+    // What undici's parser cannot read has a code for some faults and none for others; all of it came off the network.
+    if (link.name === 'HTTPParserError') return 'HPE_INVALID'
     // Happy eyeballs tells all its attempts; they failed alike for our purpose.
     if (link instanceof AggregateError && link.errors.length > 0) return causeCode(link.errors[0])
   }
