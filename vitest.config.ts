@@ -1,18 +1,29 @@
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
+// The fault matrix runs the same tests against a package installed from the packed tarball: test/package/matrix.mjs.
+const installed = process.env.RESILIENT_SSE_PACKAGE
+
+function entry(source: string, built: string): string {
+  if (!installed) return fileURLToPath(new URL(`./src/${source}`, import.meta.url))
+  const path = `${installed}/dist/${built}`
+  if (!existsSync(path)) throw new Error(`RESILIENT_SSE_PACKAGE: no ${path}`)
+  return path
+}
 
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^resilient-sse$/, replacement: source('index.ts') },
-      { find: /^resilient-sse\/testing$/, replacement: source('testing/index.ts') },
-      { find: /^resilient-sse\/stores\/file$/, replacement: source('stores/file.ts') },
+      { find: /^resilient-sse$/, replacement: entry('index.ts', 'index.js') },
+      { find: /^resilient-sse\/testing$/, replacement: entry('testing/index.ts', 'testing.js') },
+      { find: /^resilient-sse\/stores\/file$/, replacement: entry('stores/file.ts', 'stores/file.js') },
     ],
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // Needs root and half a minute of silence: npm run test:netns.
+    exclude: ['**/node_modules/**', 'test/netns/**'],
     testTimeout: 30_000,
     maxWorkers: 2,
   },
