@@ -66,6 +66,8 @@ export class ReplayDetector {
     if (known !== undefined && !same) {
       this.#replay = 'no'
       this.#known.clear()
+      // The stream starts here, as far as ids mean anything.
+      this.#streamStart.length = 0
       return 'reused'
     }
     if (this.#replay === 'possible') {
