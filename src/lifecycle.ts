@@ -62,7 +62,10 @@ export function callSafely<Argument>(
   if (listener === undefined) return
   try {
     const result = listener(argument)
-    if (result instanceof Promise) result.catch(() => {})
+    // Not only this realm's own promises reject.
+    if (typeof result === 'object' && result !== null && 'then' in result) {
+      Promise.resolve(result).catch(() => {})
+    }
   } catch {}
 }
 
