@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { defineConfig, type Options } from 'tsup'
 
 const shared: Options = {
@@ -9,13 +10,38 @@ const shared: Options = {
   external: ['undici'],
 }
 
-export default defineConfig([
+/** The command runs on the built package itself, entry by entry, as an application does. */
+const onBuiltEntries: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'built-entries',
+  setup(build) {
+    build.onResolve({ filter: /\/(index|testing\/index|stores\/file)\.ts$/ }, ({ path }) => {
+      const [, entry = ''] = /^(?:\.\.\/)+(.+)\.ts$/.exec(path) ?? []
+      return { path: `./${entry.replace('testing/index', 'testing')}.js`, external: true }
+    })
+  },
+}
+
+/** Together, before any of them writes: the builds run side by side, and one must not sweep away the other's files. */
+async function configs(): Promise<Options[]> {
+  await rm('dist', { recursive: true, force: true })
+  return builds
+}
+
+const builds: Options[] = [
   {
     ...shared,
     entry: { index: 'src/index.ts', testing: 'src/testing/index.ts', 'stores/file': 'src/stores/file.ts' },
     format: ['esm', 'cjs'],
     dts: true,
-    clean: true,
     splitting: true,
   },
-])
+  {
+    ...shared,
+    entry: { cli: 'src/cli/main.ts' },
+    format: ['esm'],
+    banner: { js: '#!/usr/bin/env node' },
+    esbuildPlugins: [onBuiltEntries],
+  },
+]
+
+export default defineConfig(configs)
