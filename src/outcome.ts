@@ -8,9 +8,9 @@ const REDIRECT_STATUS = new Set([301, 302, 303, 307, 308])
 /** `cause.code`s of a server certificate that was refused (Node, OpenSSL). */
 const CERTIFICATE_CODE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|CRL_|INVALID_CA|PATH_LENGTH_|INVALID_PURPOSE|ERROR_IN_CERT|ERROR_IN_CRL)/
-/** `cause.code`s of the network: libuv's, getaddrinfo's, TLS's, undici's, the HTTP parser's. */
+/** `cause.code`s of the network: libuv's (files too: a socket may be one), getaddrinfo's, TLS's, undici's, the parser's. */
 const NETWORK_CODE =
-  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|UND_ERR_(?!INVALID_ARG|ABORTED$|NOT_SUPPORTED|REQ_CONTENT))/
+  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|UND_ERR_(?!INVALID_ARG|ABORTED$|NOT_SUPPORTED|REQ_CONTENT))/
 
 export function isRedirect(status: number): boolean {
   return REDIRECT_STATUS.has(status)
@@ -76,7 +76,8 @@ export function retryAfter(headers: Headers, now: number): number | undefined {
   const value = headers.get('retry-after')?.trim()
   if (value === undefined) return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1_000
-  const date = Date.parse(value)
+  // Date.parse takes more than HTTP does ('1.5' is a day in 2001), and the old form without a zone for local time.
+  const date = /^[A-Z][a-z]+,? /.test(value) ? Date.parse(value.replace(/(?<! GMT)$/, ' GMT')) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 

@@ -1,0 +1,388 @@
+import { describe, expect, test } from 'vitest'
+import { SseError, type SseErrorCode, SseHttpError } from '../src/errors.ts'
+import {
+  dialFailure,
+  dropReason,
+  hasFraming,
+  isEventStream,
+  isRedirect,
+  judgeResponse,
+  publicUrl,
+  readFailure,
+  retryAfter,
+} from '../src/outcome.ts'
+
+const SECRET = 's3cret'
+const URL_WITH_SECRETS = new URL(`https://api.example.com/v1/events?token=${SECRET}`)
+
+function judged(status: number, headers: Record<string, string>, everOpened: boolean) {
+  const body = [101, 204, 205, 304].includes(status) ? null : 'x'
+  const response = new Response(body, { status: status === 101 ? 200 : status, headers })
+  return judgeResponse(response, URL_WITH_SECRETS, everOpened)
+}
+
+const EVENTS = { 'content-type': 'text/event-stream' }
+const HTML = { 'content-type': 'text/html; charset=utf-8' }
+
+describe('a status', () => {
+  test('200 with an event stream is a stream, before and after the first open', () => {
+    expect([judged(200, EVENTS, false), judged(200, EVENTS, true)]).toEqual([undefined, undefined])
+  })
+
+  test('204 is the end, whatever its headers say', () => {
+    expect([judged(204, {}, false), judged(204, EVENTS, true)]).toEqual(['end', 'end'])
+  })
+
+  test.each([408, 425, 429, 500, 502, 503, 504])('%d is dialled again', status => {
+    for (const everOpened of [false, true]) {
+      expect(judged(status, HTML, everOpened)).toMatchObject({
+        code: 'ERR_SSE_HTTP',
+        status,
+        retryable: true,
+      })
+    }
+  })
+
+  test.each([
+    201, 202, 203, 205, 206, 300, 304, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 413, 415, 418,
+    421, 422, 423, 424, 426, 428, 431, 451, 501, 505, 507, 508, 511, 599,
+  ])('%d is final', status => {
+    for (const everOpened of [false, true]) {
+      expect(judged(status, EVENTS, everOpened)).toMatchObject({
+        code: 'ERR_SSE_HTTP',
+        status,
+        retryable: false,
+      })
+    }
+  })
+
+  test('a 503 that calls itself an event stream is no stream', () => {
+    expect(judged(503, EVENTS, false)).toBeInstanceOf(SseHttpError)
+  })
+
+  test.each([
+    [301, true],
+    [302, true],
+    [303, true],
+    [307, true],
+    [308, true],
+    [300, false],
+    [304, false],
+    [305, false],
+    [200, false],
+  ])('%d redirects: %s', (status, redirects) => {
+    expect(isRedirect(status)).toBe(redirects)
+  })
+})
+
+describe('a content type', () => {
+  test.each([
+    'text/event-stream',
+    'text/event-stream;',
+    'text/event-stream; charset=utf-8',
+    'text/event-stream;charset=windows-1252',
+    'text/event-stream ; x=y',
+    'text/event-stream\t;x',
+    'Text/Event-Stream',
+    'TEXT/EVENT-STREAM; CHARSET=UTF-8',
+  ])('%j is an event stream', type => {
+    expect(isEventStream(new Headers({ 'content-type': type }))).toBe(true)
+  })
+
+  test.each([
+    'text/event-streamx',
+    'text/event-stream-x; charset=utf-8',
+    'xtext/event-stream',
+    'text/x-bogus',
+    'text/plain; text/event-stream',
+    'application/json',
+    'text/html, text/event-stream',
+    'text / event-stream',
+    '"text/event-stream"',
+    '',
+  ])('%j is none', type => {
+    expect(isEventStream(new Headers({ 'content-type': type }))).toBe(false)
+  })
+
+  test('that is missing is none', () => {
+    expect(isEventStream(new Headers())).toBe(false)
+  })
+
+  test('of another kind is final before the first open, and dialled again after it', () => {
+    const [before, after] = [judged(200, HTML, false), judged(200, HTML, true)]
+    expect(before).toMatchObject({ code: 'ERR_SSE_CONTENT_TYPE', status: 200, retryable: false })
+    expect(after).toMatchObject({ code: 'ERR_SSE_CONTENT_TYPE', status: 200, retryable: true })
+  })
+})
+
+describe('Retry-After', () => {
+  const now = Date.UTC(2026, 0, 31, 12, 0, 0)
+  const asked = (value: string) => retryAfter(new Headers({ 'retry-after': value }), now)
+
+  test.each([
+    ['0', 0],
+    ['2', 2_000],
+    [' 120 ', 120_000],
+    ['99999999999', 99_999_999_999_000],
+    ['Sat, 31 Jan 2026 12:00:30 GMT', 30_000],
+    ['Saturday, 31-Jan-26 12:00:30 GMT', 30_000],
+    ['Sat Jan 31 12:00:30 2026', 30_000],
+    ['Sat, 31 Jan 2026 11:00:00 GMT', 0],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  ])('%j means %d ms', (value, ms) => {
+    expect(asked(value)).toBe(ms)
+  })
+
+  test.each(['', 'soon', '-5', '1.5', '2s', '0x10', '1e3', 'NaN', '2026-01-31'])(
+    '%j means nothing',
+    value => {
+      expect(asked(value)).toBeUndefined()
+    },
+  )
+
+  test('may be absent', () => {
+    expect(retryAfter(new Headers(), now)).toBeUndefined()
+  })
+
+  test('is carried by the error', () => {
+    expect(judged(503, { 'retry-after': '7' }, false)).toMatchObject({ retryAfterMs: 7_000 })
+    expect(judged(503, {}, false)).toMatchObject({ retryAfterMs: undefined })
+  })
+})
+
+/** What fetch throws: a TypeError around what really happened. */
+function fetchFailed(code: string | undefined): TypeError {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error('inner'), { code }) })
+}
+
+describe('a failure before the headers', () => {
+  test.each([
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EAI_FAIL',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ECONNABORTED',
+    'EPIPE',
+    'ETIMEDOUT',
+    'EHOSTUNREACH',
+    'EHOSTDOWN',
+    'ENETUNREACH',
+    'ENETDOWN',
+    'ENETRESET',
+    'EADDRNOTAVAIL',
+    'EADDRINUSE',
+    'EPROTO',
+    'ENOENT',
+    'EMFILE',
+    'ENFILE',
+    'ENOBUFS',
+    'UND_ERR_SOCKET',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'UND_ERR_HEADERS_TIMEOUT',
+    'UND_ERR_BODY_TIMEOUT',
+    'UND_ERR_DESTROYED',
+    'UND_ERR_CLOSED',
+    'UND_ERR_HEADERS_OVERFLOW',
+    'UND_ERR_INFO',
+    'HPE_INVALID_CONSTANT',
+    'HPE_INVALID_EOF_STATE',
+    'HPE_CB_MESSAGE_COMPLETE',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'ERR_TLS_HANDSHAKE_TIMEOUT',
+    'ERR_HTTP2_GOAWAY_SESSION',
+    'ERR_HTTP2_STREAM_ERROR',
+  ])('with %s is the network, and dialled again', code => {
+    for (const everOpened of [false, true]) {
+      expect(dialFailure(fetchFailed(code), 'host', false, everOpened)).toMatchObject({
+        code: 'ERR_SSE_NETWORK',
+        retryable: true,
+        message: `No connection to host (${code})`,
+      })
+    }
+  })
+
+  test.each([
+    'CERT_HAS_EXPIRED',
+    'CERT_NOT_YET_VALID',
+    'CERT_REVOKED',
+    'CERT_UNTRUSTED',
+    'CERT_SIGNATURE_FAILURE',
+    'CERT_CHAIN_TOO_LONG',
+    'CERT_REJECTED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERR_TLS_CERT_ALTNAME_FORMAT',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+    'HOSTNAME_MISMATCH',
+    'INVALID_CA',
+    'INVALID_PURPOSE',
+    'PATH_LENGTH_EXCEEDED',
+    'CRL_HAS_EXPIRED',
+    'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  ])('with %s is the certificate: final before the first open, dialled again after it', code => {
+    const [before, after] = [false, true].map(everOpened =>
+      dialFailure(fetchFailed(code), 'host', false, everOpened),
+    )
+    expect(before).toMatchObject({ code: 'ERR_SSE_CERTIFICATE', retryable: false })
+    expect(after).toMatchObject({ code: 'ERR_SSE_CERTIFICATE', retryable: true })
+    expect(before?.message).toBe(`The certificate of host (${code}) was refused`)
+  })
+
+  test.each([
+    'UND_ERR_INVALID_ARG',
+    'UND_ERR_NOT_SUPPORTED',
+    'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+    'ERR_INVALID_CHAR',
+    'ERR_INVALID_ARG_TYPE',
+    'ERR_INVALID_URL',
+    'EXCELLENT',
+    undefined,
+  ])('with %s has no network cause, and is final', code => {
+    for (const everOpened of [false, true]) {
+      expect(dialFailure(fetchFailed(code), 'host', false, everOpened)).toMatchObject({
+        code: 'ERR_SSE_REQUEST',
+        retryable: false,
+      })
+    }
+  })
+
+  test('is classified by its code, not by words that its message uses', () => {
+    const error = new TypeError('fetch failed: ECONNRESET certificate has expired')
+    expect(dialFailure(error, 'host', false, false).code).toBe('ERR_SSE_REQUEST')
+  })
+
+  test('is found several causes deep, and not looked for without end', () => {
+    const inner = Object.assign(new Error('x'), { code: 'ECONNRESET' })
+    const wrapped = new Error('a', { cause: new Error('b', { cause: new Error('c', { cause: inner }) }) })
+    expect(dialFailure(wrapped, 'host', false, false).code).toBe('ERR_SSE_NETWORK')
+    const loop = new Error('loop')
+    loop.cause = loop
+    expect(dialFailure(loop, 'host', false, false).code).toBe('ERR_SSE_REQUEST')
+  })
+
+  test('of several addresses at once is the failure of the first', () => {
+    const attempts = ['ECONNREFUSED', 'ENETUNREACH'].map(code => Object.assign(new Error(code), { code }))
+    const error = new TypeError('fetch failed', { cause: new AggregateError(attempts) })
+    expect(dialFailure(error, 'host', false, false).message).toBe('No connection to host (ECONNREFUSED)')
+  })
+
+  test('of a broken HTTP head, which has a parser error without a code, is the network', () => {
+    const cause = new Error('Response does not match the HTTP/1.1 protocol')
+    cause.name = 'HTTPParserError'
+    const error = new TypeError('fetch failed', { cause })
+    expect(dialFailure(error, 'host', false, false)).toMatchObject({
+      code: 'ERR_SSE_NETWORK',
+      retryable: true,
+    })
+  })
+
+  test('of another fetch may be a bare TypeError or a timeout, which is how browsers and mocks say network', () => {
+    const timeout = new DOMException('x', 'TimeoutError')
+    for (const error of [new TypeError('Failed to fetch'), timeout, new DOMException('x', 'AbortError')]) {
+      expect(dialFailure(error, 'host', true, false)).toMatchObject({ code: 'ERR_SSE_NETWORK' })
+      expect(dialFailure(error, 'host', false, false)).toMatchObject({ code: 'ERR_SSE_REQUEST' })
+    }
+    expect(dialFailure(new RangeError('bug'), 'host', true, false).code).toBe('ERR_SSE_REQUEST')
+  })
+
+  test.each([['a string'], [undefined], [null], [42], [{ code: 'ECONNRESET' }]])(
+    'may be thrown as %j, which is no error, and is final',
+    thrown => {
+      const failure = dialFailure(thrown, 'host', false, false)
+      expect(failure).toMatchObject({ code: 'ERR_SSE_REQUEST', retryable: false, cause: thrown })
+    },
+  )
+
+  test('that is an error of ours stays what it is', () => {
+    const error = new SseError('ERR_SSE_OPEN_TIMEOUT', 'x', { retryable: true })
+    expect(dialFailure(error, 'host', false, false)).toBe(error)
+  })
+
+  test('keeps its cause', () => {
+    const cause = fetchFailed('EPIPE')
+    expect(dialFailure(cause, 'host', false, false).cause).toBe(cause)
+  })
+})
+
+describe('a failure after the headers', () => {
+  test.each([
+    [fetchFailed('ECONNRESET'), 'The connection broke (ECONNRESET)'],
+    [
+      new TypeError('terminated', { cause: fetchFailed('UND_ERR_SOCKET').cause }),
+      'The connection broke (UND_ERR_SOCKET)',
+    ],
+    [new Error('HTTPParserError'), 'The connection broke'],
+    [fetchFailed('CERT_HAS_EXPIRED'), 'The connection broke (CERT_HAS_EXPIRED)'],
+    ['thrown text', 'The connection broke'],
+    [undefined, 'The connection broke'],
+  ])('is the network, whatever it is called: %s', (error, message) => {
+    expect(readFailure(error)).toMatchObject({ code: 'ERR_SSE_NETWORK', retryable: true, message })
+  })
+
+  test('that is an error of ours stays what it is', () => {
+    const error = new SseError('ERR_SSE_EVENT_TOO_LARGE', 'x')
+    expect(readFailure(error)).toBe(error)
+  })
+})
+
+describe('the end of a body proves that it is complete', () => {
+  test.each([
+    [{ 'transfer-encoding': 'chunked' }, true],
+    [{ 'transfer-encoding': 'gzip, Chunked' }, true],
+    [{ 'content-length': '12' }, true],
+    [{}, false],
+    [{ connection: 'close' }, false],
+    [{ 'transfer-encoding': 'unchunked' }, false],
+  ])('over our own HTTP/1.1, with %j: %s', (headers, complete) => {
+    expect(hasFraming(new Headers(headers as Record<string, string>), false)).toBe(complete)
+  })
+
+  test('over HTTP/2 and fetches that hide framing, unless a Connection header gives HTTP/1.1 away', () => {
+    expect(hasFraming(new Headers(), true)).toBe(true)
+    expect(hasFraming(new Headers({ connection: 'close' }), true)).toBe(false)
+    expect(hasFraming(new Headers({ connection: 'close', 'transfer-encoding': 'chunked' }), true)).toBe(true)
+  })
+})
+
+test('a URL is told as origin and path', () => {
+  expect(publicUrl(new URL(`https://u:${SECRET}@h:8443/a/b?q=${SECRET}#${SECRET}`))).toBe(
+    'https://h:8443/a/b',
+  )
+})
+
+test('no text of any verdict holds a query string or the value of a header', () => {
+  const headers = { authorization: SECRET, 'x-trace': SECRET, location: `/${SECRET}`, 'retry-after': '1' }
+  const texts = [
+    judged(404, headers, false),
+    judged(503, headers, true),
+    judged(200, { ...headers, 'content-type': `text/html; boundary=${SECRET}` }, false),
+    judged(200, headers, false),
+    dialFailure(fetchFailed('ENOTFOUND'), URL_WITH_SECRETS.host, false, false),
+    dialFailure(new TypeError(`bad value ${SECRET}`), URL_WITH_SECRETS.host, false, false),
+    readFailure(new Error(`bad ${SECRET}`)),
+  ].map(error => (error as SseError).message)
+  expect(texts).toHaveLength(7)
+  expect(texts.join()).not.toContain(SECRET)
+  expect(texts.join()).not.toContain('token')
+})
+
+test.each([
+  ['ERR_SSE_END', 'end'],
+  ['ERR_SSE_HEARTBEAT', 'silence'],
+  ['ERR_SSE_ROTATED', 'rotate'],
+  ['ERR_SSE_NETWORK', 'network'],
+  ['ERR_SSE_CERTIFICATE', 'network'],
+  ['ERR_SSE_OPEN_TIMEOUT', 'network'],
+  ['ERR_SSE_HTTP', 'refused'],
+  ['ERR_SSE_CONTENT_TYPE', 'refused'],
+  ['ERR_SSE_REDIRECT', 'refused'],
+  ['ERR_SSE_REQUEST', 'refused'],
+  ['ERR_SSE_EVENT_TOO_LARGE', 'refused'],
+] satisfies [SseErrorCode, string][])('%s is told as the drop reason %s', (code, reason) => {
+  expect(dropReason(new SseError(code, 'x'))).toBe(reason)
+})
