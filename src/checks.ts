@@ -34,10 +34,19 @@ export function checkOneOf(name: string, value: unknown, allowed: readonly unkno
   if (!allowed.includes(value)) refuse(name, value, allowed.map(one => JSON.stringify(one)).join(' or '))
 }
 
+export function checkObject(name: string, value: unknown, allowed: string): asserts value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(name, value, allowed)
+}
+
 /** An object with none but the known properties: a misspelt option must not be ignored in silence. */
-export function checkGroup(name: string, value: unknown, known: readonly string[]): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    refuse(name, value, 'an object or false')
+export function checkGroup(
+  name: string,
+  value: unknown,
+  known: readonly string[],
+  allowed = 'an object or false',
+): void {
+  if (value === undefined) return
+  checkObject(name, value, allowed)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
     throw new SseError('ERR_SSE_OPTION', `${name}.${key}: no such option; ${name} has ${known.join(', ')}`)

@@ -4,6 +4,7 @@ import {
   checkFunction,
   checkGroup,
   checkNumber,
+  checkObject,
   checkOneOf,
   refuse,
   withDefaults,
@@ -175,7 +176,7 @@ const IDEMPOTENT = new Set([
 
 /** Checks everything and fills the defaults in, once. Whatever could not take effect is refused here. */
 export function resolveOptions(url: UrlOption, given: ResilientSseOptions | undefined): ResolvedOptions {
-  if (given !== undefined) checkGroup('options', given, KNOWN)
+  checkGroup('options', given, KNOWN, 'an object')
   const options = withDefaults(DEFAULTS, given)
   if (typeof url !== 'function') parseUrl(url)
   checkNumber('openTimeoutMs', options.openTimeoutMs, 100, 600_000)
@@ -220,8 +221,26 @@ function checkRequest(options: ResilientSseOptions & { method: string }): string
       'body: a stream can be sent once only; give a function that makes a new one',
     )
   }
-  if (typeof headers !== 'function') toHeaders(headers)
+  if (body !== undefined && body !== null && typeof body !== 'function' && !isBody(body)) {
+    refuse('body', body, 'a string, bytes, a Blob, FormData, URLSearchParams, or a function that gives one')
+  }
+  if (typeof headers !== 'function') checkHeaders(headers)
   return method
+}
+
+/** Refuses at construction what {@link toHeaders} would refuse at the dial. */
+function checkHeaders(headers: HeadersInit | undefined): void {
+  try {
+    toHeaders(headers)
+  } catch (error) {
+    throw new SseError('ERR_SSE_OPTION', (error as SseError).message)
+  }
+}
+
+/** fetch sends whatever else it is given as text, such as "[object Object]". */
+function isBody(body: unknown): boolean {
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
+  return isObject ? Object.getPrototypeOf(body) !== Object.prototype : typeof body === 'string'
 }
 
 /** Three ways to connect, of which one can take effect. */
@@ -240,30 +259,30 @@ function checkConnections(options: ResilientSseOptions): void {
 }
 
 function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
+  checkGroup('tcp', given, [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'])
   const tcp = withDefaults(TCP_DEFAULTS, given)
-  checkGroup('tcp', tcp, [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'])
   checkNumber('tcp.keepAliveDelayMs', tcp.keepAliveDelayMs, 1_000, 2 * HOUR_MS)
   checkNumber('tcp.connectTimeoutMs', tcp.connectTimeoutMs, 100, 300_000)
   checkBoolean('tcp.noDelay', tcp.noDelay)
   checkBoolean('tcp.allowH2', tcp.allowH2)
-  if (tcp.connect !== undefined && (typeof tcp.connect !== 'object' || tcp.connect === null)) {
-    refuse('tcp.connect', tcp.connect, 'an object')
-  }
-  if (tcp.proxy !== undefined && tcp.proxy !== 'env' && !URL.canParse(String(tcp.proxy))) {
-    throw new SseError('ERR_SSE_OPTION', `tcp.proxy: not a URL and not 'env'`)
+  if (tcp.connect !== undefined) checkObject('tcp.connect', tcp.connect, 'an object')
+  const { proxy } = tcp
+  if (proxy !== undefined && proxy !== 'env' && !/^(https?|socks5?):\/\/[^/]/i.test(String(proxy))) {
+    // Not repeated: it may hold a password.
+    throw new SseError('ERR_SSE_OPTION', "tcp.proxy: not an http(s) or socks5 URL, and not 'env'")
   }
   return tcp
 }
 
 function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedHeartbeat {
+  checkGroup('heartbeat', given, ['timeoutMs', 'eventTimeoutMs', 'probe'])
   const heartbeat = withDefaults(HEARTBEAT_DEFAULTS, given)
-  checkGroup('heartbeat', heartbeat, ['timeoutMs', 'eventTimeoutMs', 'probe'])
   const { timeoutMs, eventTimeoutMs } = heartbeat
   if (timeoutMs !== 'auto' && timeoutMs !== 0) checkNumber('heartbeat.timeoutMs', timeoutMs, 50, DAY_MS)
   if (eventTimeoutMs !== 0) checkNumber('heartbeat.eventTimeoutMs', eventTimeoutMs, 50, DAY_MS)
   if (heartbeat.probe === undefined) return { timeoutMs, eventTimeoutMs, probe: undefined }
+  checkGroup('heartbeat.probe', heartbeat.probe, ['afterMs', 'timeoutMs', 'send'], 'an object')
   const probe = withDefaults(PROBE_DEFAULTS, heartbeat.probe)
-  checkGroup('heartbeat.probe', probe, ['afterMs', 'timeoutMs', 'send'])
   checkNumber('heartbeat.probe.afterMs', probe.afterMs, 10, HOUR_MS)
   checkNumber('heartbeat.probe.timeoutMs', probe.timeoutMs, 10, HOUR_MS)
   checkFunction('heartbeat.probe.send', probe.send)
@@ -274,8 +293,8 @@ function resolveResume(
   given: ResumeOptions | undefined,
   headers: unknown,
 ): Exclude<ResolvedOptions['resume'], false> {
+  checkGroup('resume', given, ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'])
   const resume = withDefaults(RESUME_DEFAULTS, given)
-  checkGroup('resume', resume, ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'])
   checkOneOf('resume.ack', resume.ack, ['next', 'manual'])
   checkOneOf('resume.onGap', resume.onGap, ['report', 'throw'])
   for (const name of ['lastEventId', 'queryParameter'] as const) {
@@ -301,8 +320,8 @@ function resolveResume(
 }
 
 function resolveBackoff(given: BackoffOptions | undefined): Required<BackoffOptions> {
+  checkGroup('backoff', given, Object.keys(BACKOFF_DEFAULTS))
   const backoff = withDefaults(BACKOFF_DEFAULTS as Required<BackoffOptions>, given)
-  checkGroup('backoff', backoff, Object.keys(BACKOFF_DEFAULTS))
   checkNumber('backoff.baseMs', backoff.baseMs, 0, HOUR_MS)
   checkNumber('backoff.maxMs', backoff.maxMs, 1, HOUR_MS)
   checkNumber('backoff.factor', backoff.factor, 1, 10)
@@ -315,13 +334,13 @@ function resolveBackoff(given: BackoffOptions | undefined): Required<BackoffOpti
 
 function resolveBreaker(given: ResilientSseOptions['breaker']): Breaker | false {
   if (given === false || given instanceof Breaker) return given
-  if (given !== undefined) checkGroup('breaker', given, Object.keys(BREAKER_DEFAULTS))
+  checkGroup('breaker', given, Object.keys(BREAKER_DEFAULTS))
   return new Breaker(withDefaults(BREAKER_DEFAULTS as Required<BreakerOptions>, given))
 }
 
 function resolveDedupe(given: DedupeOptions | undefined): Required<DedupeOptions> {
+  checkGroup('dedupe', given, Object.keys(DEDUPE_DEFAULTS))
   const dedupe = withDefaults(DEDUPE_DEFAULTS as Required<DedupeOptions>, given)
-  checkGroup('dedupe', dedupe, Object.keys(DEDUPE_DEFAULTS))
   checkNumber('dedupe.capacity', dedupe.capacity, 1, 10_000_000)
   checkOneOf('dedupe.by', dedupe.by, ['id', 'id+data'])
   return dedupe

@@ -15,6 +15,7 @@ const CONTENT_HEADERS = [
   'content-length',
 ]
 const METHODS_WITHOUT_BODY = new Set(['GET', 'HEAD'])
+const NO_HEADERS = 'neither an object nor Headers nor a list of pairs'
 
 /** What one dial needs to know of its stream. */
 export interface DialContext extends RequestContext {
@@ -74,7 +75,9 @@ export async function dial(
   } catch (error) {
     // Frees the socket of an answer that was not a stream.
     abort.abort()
-    throw new DialFailure(dialFailure(error, host, transport.custom, context.everOpened), written)
+    // A TypeError of the user's own functions is a mistake, not the network's word for itself.
+    const fromFetch = transport.custom && written
+    throw new DialFailure(dialFailure(error, host, fromFetch, context.everOpened), written)
   } finally {
     clearTimeout(limit)
     context.signal.removeEventListener('abort', cancel)
@@ -134,8 +137,13 @@ async function firstHop(options: ResolvedOptions, context: RequestContext, url: 
 /** `Headers`, with an error that names the header and never repeats its value. */
 export function toHeaders(given: HeadersInit | undefined): Headers {
   const headers = new Headers()
-  const entries = given instanceof Headers || Array.isArray(given) ? given : Object.entries(given ?? {})
-  for (const [name, value] of entries) {
+  if (given === undefined || given === null) return headers
+  if (typeof given !== 'object') throw new SseError('ERR_SSE_REQUEST', `headers: ${NO_HEADERS}`)
+  // A Map and the Headers of undici are iterable, and no instances of the platform's Headers.
+  const entries: Iterable<unknown> = Symbol.iterator in given ? given : Object.entries(given)
+  for (const entry of entries) {
+    if (!Array.isArray(entry)) throw new SseError('ERR_SSE_REQUEST', `headers: ${NO_HEADERS}`)
+    const [name, value] = entry
     if (value === undefined || value === null) continue
     try {
       headers.append(String(name), String(value))

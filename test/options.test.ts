@@ -1,0 +1,484 @@
+import { MockAgent, Headers as UndiciHeaders } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { SseError } from '../src/errors.ts'
+import { Agent, Breaker, ProxyAgent } from '../src/index.ts'
+import { type ResilientSseOptions, resolveOptions, type UrlOption } from '../src/options.ts'
+import { ResilientSse } from '../src/resilient-sse.ts'
+
+const URL_OF_EVENTS = 'https://api.example.com/events'
+const SECRET = 's3cret'
+
+function resolve(options?: unknown, url: unknown = URL_OF_EVENTS) {
+  return resolveOptions(url as UrlOption, options as ResilientSseOptions | undefined)
+}
+
+/** The message of the refusal, at construction. */
+function refusal(options: unknown, url: unknown = URL_OF_EVENTS): string {
+  try {
+    new ResilientSse(url as UrlOption, options as ResilientSseOptions)
+  } catch (error) {
+    expect(error).toBeInstanceOf(SseError)
+    expect(error).toMatchObject({ code: 'ERR_SSE_OPTION', retryable: false })
+    return (error as SseError).message
+  }
+  return 'not refused'
+}
+
+/** `{ a: { b: value } }` for `a.b`. */
+function nested(name: string, value: unknown): unknown {
+  return name
+    .split('.')
+    .reverse()
+    .reduce((inner, key) => ({ [key]: inner }), value)
+}
+
+/** A value that is of no use as any kind of option, and the words for it. */
+const ODD: [value: unknown, words: string][] = [
+  [Number.NaN, 'NaN'],
+  ['5', '"5"'],
+  [-1, '-1'],
+  [null, 'null'],
+  [[5], 'an array'],
+  [() => 5, 'a function'],
+  [{}, 'a value of type object'],
+  [5n, 'a value of type bigint'],
+  [Symbol('x'), 'a value of type symbol'],
+  [Number.NEGATIVE_INFINITY, '-Infinity'],
+]
+
+describe('without options', () => {
+  test('every layer is on, with the defaults of the design', () => {
+    expect(resolve()).toMatchObject({
+      method: 'GET',
+      openTimeoutMs: 30_000,
+      maxEventChars: 16_777_216,
+      reconnectOnEnd: true,
+      repeatable: true,
+      tcp: { keepAliveDelayMs: 15_000, connectTimeoutMs: 10_000, noDelay: true, allowH2: false },
+      heartbeat: { timeoutMs: 'auto', eventTimeoutMs: 0, probe: undefined },
+      resume: { ack: 'next', onGap: 'report' },
+      backoff: {
+        baseMs: 500,
+        maxMs: 16_000,
+        factor: 2,
+        jitter: 'full',
+        resetAfterMs: 10_000,
+        maxAttempts: Number.POSITIVE_INFINITY,
+      },
+      breaker: { options: { threshold: 6, cooldownMs: 30_000, onOpen: 'auto' } },
+      dedupe: { capacity: 10_000, by: 'id' },
+    })
+    expect(resolve()).not.toHaveProperty('maxConnectionMs')
+  })
+
+  test('no two streams share a breaker that nobody made', () => {
+    expect(resolve().breaker).not.toBe(resolve().breaker)
+  })
+})
+
+test('an option that is undefined counts as not given', () => {
+  const given = {
+    openTimeoutMs: undefined,
+    backoff: { baseMs: undefined },
+    heartbeat: undefined,
+    body: undefined,
+  }
+  expect(resolve(given)).toMatchObject({ openTimeoutMs: 30_000, backoff: { baseMs: 500 } })
+})
+
+test('what was given stands beside the defaults of its group', () => {
+  expect(resolve({ backoff: { baseMs: 50 }, dedupe: { by: 'id+data' } })).toMatchObject({
+    backoff: { baseMs: 50, maxMs: 16_000 },
+    dedupe: { by: 'id+data', capacity: 10_000 },
+  })
+})
+
+test('what the caller changes afterwards changes nothing', () => {
+  const backoff = { baseMs: 50 }
+  const resolved = resolve({ backoff })
+  backoff.baseMs = -1
+  expect(resolved.backoff).toMatchObject({ baseMs: 50 })
+})
+
+describe('numbers', () => {
+  test.each([
+    ['openTimeoutMs', 100, 600_000],
+    ['maxConnectionMs', 1_000, 86_400_000],
+    ['maxEventChars', 1, 536_870_888],
+    ['tcp.keepAliveDelayMs', 1_000, 7_200_000],
+    ['tcp.connectTimeoutMs', 100, 300_000],
+    ['heartbeat.timeoutMs', 50, 86_400_000],
+    ['heartbeat.eventTimeoutMs', 50, 86_400_000],
+    ['backoff.baseMs', 0, 3_600_000],
+    ['backoff.maxMs', 1, 3_600_000],
+    ['backoff.factor', 1, 10],
+    ['backoff.jitter', 0, 1],
+    ['backoff.resetAfterMs', 0, 3_600_000],
+    ['backoff.maxAttempts', 1, Number.POSITIVE_INFINITY],
+    ['breaker.threshold', 1, 1_000],
+    ['breaker.cooldownMs', 1, 3_600_000],
+    ['dedupe.capacity', 1, 10_000_000],
+  ])('%s is taken from %d to %d, and refused by name with every other value', (name, min, max) => {
+    expect(() => resolve(nested(name, min))).not.toThrow()
+    expect(() => resolve(nested(name, max))).not.toThrow()
+    // 0 switches the heartbeat's timeouts off.
+    const below = name.startsWith('heartbeat') ? min - 1 : min - 0.5
+    for (const value of [below, ...(max === Number.POSITIVE_INFINITY ? [] : [max + 1])]) {
+      expect(refusal(nested(name, value))).toContain(`${name}: ${value} is not `)
+    }
+    for (const [value, words] of ODD) {
+      const message = refusal(nested(name, value))
+      expect(message).toContain(`${name}: `)
+      if (!name.startsWith('breaker')) expect(message).toContain(`${words} is not `)
+    }
+  })
+
+  test('the message says what is allowed', () => {
+    expect(refusal({ openTimeoutMs: 5 })).toBe('openTimeoutMs: 5 is not a number from 100 to 600,000')
+    expect(refusal({ dedupe: { by: 'data' } })).toBe('dedupe.by: "data" is not "id" or "id+data"')
+    expect(refusal({ reconnectOnEnd: 1 })).toBe('reconnectOnEnd: 1 is not true or false')
+  })
+
+  test("0 switches the heartbeat's timeouts off, and 'auto' is a timeout", () => {
+    expect(resolve({ heartbeat: { timeoutMs: 0, eventTimeoutMs: 0 } }).heartbeat).toMatchObject({
+      timeoutMs: 0,
+    })
+    expect(resolve({ heartbeat: { timeoutMs: 'auto' } }).heartbeat).toMatchObject({ timeoutMs: 'auto' })
+    expect(refusal({ heartbeat: { eventTimeoutMs: 'auto' } })).toContain('heartbeat.eventTimeoutMs: "auto"')
+  })
+
+  test.each(['afterMs', 'timeoutMs'])('heartbeat.probe.%s is taken from 10 ms to an hour', name => {
+    const probe = (value: unknown) => ({ heartbeat: { probe: { send: () => {}, [name]: value } } })
+    expect(() => resolve(probe(10))).not.toThrow()
+    expect(() => resolve(probe(3_600_000))).not.toThrow()
+    for (const value of [0, 9, 3_600_001, ...ODD.map(([odd]) => odd)]) {
+      expect(refusal(probe(value))).toContain(`heartbeat.probe.${name}: `)
+    }
+  })
+})
+
+describe('choices', () => {
+  test.each([
+    ['reconnectOnEnd', [true, false]],
+    ['tcp.noDelay', [true, false]],
+    ['tcp.allowH2', [true, false]],
+    ['resume.ack', ['next', 'manual']],
+    ['resume.onGap', ['report', 'throw']],
+    ['backoff.jitter', ['full', 'equal', 'decorrelated', 0.5]],
+    ['breaker.onOpen', ['auto', 'wait', 'throw']],
+    ['dedupe.by', ['id', 'id+data']],
+  ])('%s takes its own words only', (name, allowed) => {
+    for (const value of allowed) expect(() => resolve(nested(name, value))).not.toThrow()
+    for (const value of ['', 'always', 'FULL', 1.5, null, [allowed[0]], () => allowed[0]]) {
+      expect(refusal(nested(name, value))).toContain(`${name}: `)
+    }
+  })
+})
+
+describe('functions', () => {
+  test.each(['isRetryable', 'onComment', 'onLifecycle', 'fetch', 'heartbeat.probe.send', 'resume.isNext'])(
+    '%s is refused by name when it is anything else',
+    name => {
+      for (const value of [5, 'next', true, {}, [], null]) {
+        expect(refusal(nested(name, value))).toMatch(new RegExp(`^${name}: .* is not a function$`))
+      }
+    },
+  )
+
+  test("resume.isNext may be 'decimal'", () => {
+    expect(() => resolve({ resume: { isNext: 'decimal' } })).not.toThrow()
+  })
+})
+
+describe('groups', () => {
+  const groups = ['tcp', 'heartbeat', 'resume', 'backoff', 'breaker', 'dedupe'] as const
+
+  test.each(groups)('%s may be false, and then is off', group => {
+    expect(resolve({ [group]: false })).toMatchObject({ [group]: false })
+  })
+
+  test.each(groups)('%s may be empty, and then is on with its defaults', group => {
+    expect(resolve({ [group]: {} })[group]).toEqual(
+      group === 'breaker' ? expect.any(Breaker) : resolve()[group],
+    )
+  })
+
+  test.each(groups)('%s is refused when it is neither an object nor false', group => {
+    for (const value of [true, null, 5, 0, 'auto', '', [], [{}], () => ({})]) {
+      expect(refusal({ [group]: value })).toMatch(new RegExp(`^${group}: .* is not an object or false$`))
+    }
+  })
+
+  test.each([...groups, 'heartbeat.probe'])('%s refuses an option that it does not have', group => {
+    expect(refusal(nested(`${group}.timeout`, 5))).toContain(`${group}.timeout: no such option`)
+  })
+
+  test('an unknown option beside them is refused, with the list of those that exist', () => {
+    expect(refusal({ timeout: 5 })).toMatch(/^options\.timeout: no such option; options has method, headers/)
+    expect(refusal({ heartBeat: {} })).toContain('options.heartBeat')
+  })
+
+  test.each([[null], [5], ['x'], [[]], [() => ({})], [true]])('options cannot be %s', options => {
+    expect(refusal(options)).toMatch(/^options: .* is not an object$/)
+  })
+
+  test.each([[null], [5], ['ping'], [false], [() => {}]])('heartbeat.probe cannot be %s', probe => {
+    expect(refusal({ heartbeat: { probe } })).toMatch(/^heartbeat\.probe: .* is not an object$/)
+  })
+
+  test('heartbeat.probe needs a way to ask', () => {
+    expect(refusal({ heartbeat: { probe: {} } })).toBe('heartbeat.probe.send: undefined is not a function')
+    const { heartbeat } = resolve({ heartbeat: { probe: { send: () => {} } } })
+    expect(heartbeat).toMatchObject({ probe: { afterMs: 10_000, timeoutMs: 3_000 } })
+  })
+
+  test('a Breaker may be shared', () => {
+    const breaker = new Breaker()
+    expect(resolve({ breaker }).breaker).toBe(breaker)
+    expect(resolve({ breaker }).breaker).toBe(breaker)
+  })
+})
+
+describe('the URL', () => {
+  test.each([
+    ['relative', '/events', 'url: not an absolute URL'],
+    ['empty', '', 'url: not an absolute URL'],
+    ['undefined', undefined, 'url: not an absolute URL'],
+    ['a number', 5, 'url: not an absolute URL'],
+    ['ws:', 'ws://h/', 'url: ws: is not http: or https:'],
+    ['file:', 'file:///etc/passwd', 'url: file: is not http: or https:'],
+    ['data:', 'data:text/event-stream,x', 'url: data: is not http: or https:'],
+  ])('is refused when it is %s', (_, url, message) => {
+    expect(refusal(undefined, url ?? null)).toBe(message)
+  })
+
+  test('is refused with credentials, in words that say what to use and do not repeat them', () => {
+    for (const url of [
+      `https://user:${SECRET}@h/`,
+      `https://${SECRET}@h/`,
+      new URL(`https://:${SECRET}@h/`),
+    ]) {
+      const message = refusal(undefined, url)
+      expect(message).toContain('send them as headers: { authorization }')
+      expect(message).not.toContain(SECRET)
+    }
+  })
+
+  test('is never repeated in a refusal, for its query may be a secret', () => {
+    expect(refusal(undefined, `events?token=${SECRET}`)).not.toContain(SECRET)
+    expect(refusal(undefined, `ftp://h/?token=${SECRET}`)).not.toContain(SECRET)
+  })
+
+  test('may be a URL object or a function, which is not called yet', () => {
+    expect(() => resolve(undefined, new URL(URL_OF_EVENTS))).not.toThrow()
+    const never = () => {
+      throw new Error('called')
+    }
+    expect(() => resolve(undefined, never)).not.toThrow()
+  })
+})
+
+describe('headers', () => {
+  test.each([
+    ['an object', { 'x-a': '1' }],
+    ['pairs', [['x-a', '1']]],
+    ['Headers', new Headers({ 'x-a': '1' })],
+    ['the Headers of undici', new UndiciHeaders({ 'x-a': '1' })],
+    ['a Map', new Map([['x-a', '1']])],
+    ['a function', () => ({ 'x-a': '1' })],
+    ['an object with an undefined value', { 'x-a': undefined }],
+  ])('may be %s', (_, headers) => {
+    expect(() => resolve({ headers })).not.toThrow()
+  })
+
+  test.each([[5], ['x-a: 1'], [true], [['x-a']], [['x-a', '1']], [[5]]])('cannot be %j', headers => {
+    expect(refusal({ headers })).toMatch(/^headers: neither an object nor Headers nor a list of pairs$/)
+  })
+
+  test.each([
+    ['a line feed in a value', { 'x-a': `a\n${SECRET}` }],
+    ['NUL in a value', { 'x-a': `${SECRET}\0` }],
+    ['a character beyond Latin-1 in a value', { 'x-a': `${SECRET}€` }],
+    ['a space in a name', { 'x a': SECRET }],
+    ['an empty name', { '': SECRET }],
+  ])('are refused with %s, by name and without the value', (_, headers) => {
+    const message = refusal({ headers })
+    expect(message).toMatch(/^headers: ".*" has a name or value that HTTP does not allow$/)
+    expect(message).not.toContain(SECRET)
+  })
+
+  test.each([
+    [{ 'last-event-id': '5' }],
+    [{ 'Last-Event-ID': '5' }],
+    [[['LAST-EVENT-ID', '5']]],
+    [new UndiciHeaders({ 'last-event-id': '5' })],
+  ])('cannot hold a Last-Event-ID, which would stop the cursor: %s', headers => {
+    expect(refusal({ headers })).toContain('use resume.lastEventId')
+  })
+
+  test('may hold a Last-Event-ID when layer 3 is off', () => {
+    expect(() => resolve({ headers: { 'last-event-id': '5' }, resume: false })).not.toThrow()
+  })
+})
+
+describe('method and body', () => {
+  test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'REPORT', 'QUERY', 'get'])(
+    '%s may be repeated',
+    method => {
+      expect(resolve({ method }).repeatable).toBe(true)
+    },
+  )
+
+  test.each(['POST', 'PATCH', 'post', 'CUSTOM'])('%s is repeated only with body as a function', method => {
+    expect(resolve({ method }).repeatable).toBe(false)
+    expect(resolve({ method, body: 'x' }).repeatable).toBe(false)
+    expect(resolve({ method, body: () => 'x' }).repeatable).toBe(true)
+  })
+
+  test('the method is sent in capitals', () => {
+    expect(resolve({ method: 'post' }).method).toBe('POST')
+  })
+
+  test.each([
+    [''],
+    ['GE T'],
+    ['GET\r\n'],
+    [5],
+    [null],
+    [[]],
+    [() => 'GET'],
+    ['CONNECT'],
+    ['trace'],
+    ['TRACK'],
+  ])('the method %j is refused', method => {
+    expect(refusal({ method })).toMatch(/^method: /)
+  })
+
+  test.each(['GET', 'HEAD'])('%s takes no body, and the refusal says what to set', method => {
+    for (const body of ['x', () => 'x', new Uint8Array(1)]) {
+      expect(refusal({ method, body })).toBe(`body: ${method} has none; set method`)
+    }
+    expect(() => resolve({ method, body: null })).not.toThrow()
+  })
+
+  test.each([
+    ['x'],
+    [''],
+    [new Uint8Array([1])],
+    [new ArrayBuffer(1)],
+    [new Blob(['x'])],
+    [new FormData()],
+    [new URLSearchParams('a=b')],
+    [null],
+  ])('a body may be %s', body => {
+    expect(() => resolve({ method: 'POST', body })).not.toThrow()
+  })
+
+  test.each([[{ json: 1 }], [[1]], [5], [true], [5n]])('a body cannot be %s', body => {
+    expect(refusal({ method: 'POST', body })).toMatch(/^body: .* is not a string, bytes, a Blob/)
+  })
+
+  test('a body that is a stream could be sent once only', () => {
+    expect(refusal({ method: 'POST', body: new ReadableStream() })).toContain('give a function')
+  })
+})
+
+describe('connections', () => {
+  const fetch = async () => new Response()
+
+  test('tcp beside fetch or dispatcher could not take effect', () => {
+    expect(refusal({ tcp: {}, fetch })).toBe(
+      'tcp: cannot take effect beside fetch, which makes its own connections',
+    )
+    expect(refusal({ tcp: { noDelay: false }, dispatcher: new Agent() })).toContain('beside dispatcher')
+    expect(() => resolve({ tcp: false, fetch })).not.toThrow()
+    expect(() => resolve({ fetch })).not.toThrow()
+  })
+
+  test('dispatcher beside fetch could not take effect', () => {
+    expect(refusal({ dispatcher: new Agent(), fetch })).toContain(
+      'dispatcher: cannot take effect beside fetch',
+    )
+  })
+
+  test('a dispatcher is one of undici 7', () => {
+    expect(() => resolve({ dispatcher: new Agent() })).not.toThrow()
+    expect(() => resolve({ dispatcher: new ProxyAgent('http://127.0.0.1:9') })).not.toThrow()
+    expect(() => resolve({ dispatcher: new MockAgent() })).not.toThrow()
+    // undici 8 has the same shape and another class.
+    for (const dispatcher of [{ dispatch() {} }, null, 'http://proxy', 5]) {
+      expect(refusal({ dispatcher })).toContain('dispatcher: not a dispatcher of undici 7')
+    }
+  })
+
+  test('a proxy is a URL or env, and its credentials are not repeated', () => {
+    expect(() => resolve({ tcp: { proxy: 'env' } })).not.toThrow()
+    expect(() => resolve({ tcp: { proxy: new URL('http://127.0.0.1:8080') } })).not.toThrow()
+    for (const proxy of [
+      '127.0.0.1',
+      5,
+      null,
+      '',
+      `//u:${SECRET}@h`,
+      'ftp://127.0.0.1',
+      'socks5://127.0.0.1',
+    ]) {
+      const message = refusal({ tcp: { proxy } })
+      expect(message).toMatch(/^tcp\.proxy: /)
+      expect(message).not.toContain(SECRET)
+    }
+  })
+
+  test('tcp.connect is an object', () => {
+    expect(() => resolve({ tcp: { connect: { family: 4 } } })).not.toThrow()
+    for (const connect of [null, 5, 'x', [], () => {}]) {
+      expect(refusal({ tcp: { connect } })).toMatch(/^tcp\.connect: .* is not an object$/)
+    }
+  })
+
+  test('a signal is an AbortSignal', () => {
+    expect(() => resolve({ signal: AbortSignal.timeout(1_000) })).not.toThrow()
+    for (const signal of [null, new AbortController(), {}, 5]) {
+      expect(refusal({ signal })).toMatch(/^signal: .* is not an AbortSignal$/)
+    }
+  })
+})
+
+describe('resume', () => {
+  test('lastEventId and queryParameter are strings', () => {
+    for (const name of ['lastEventId', 'queryParameter']) {
+      for (const value of [5, null, [], {}, () => '5']) {
+        expect(refusal({ resume: { [name]: value } })).toContain(`resume.${name}: `)
+      }
+    }
+  })
+
+  test.each(['a\0', 'a\rb', 'a\nb'])('lastEventId cannot be %j: no event has such an id', lastEventId => {
+    expect(refusal({ resume: { lastEventId } })).toContain('resume.lastEventId: no event id contains')
+  })
+
+  test('a store loads and saves', () => {
+    expect(() => resolve({ resume: { store: { load: () => undefined, save: () => {} } } })).not.toThrow()
+    for (const store of [null, 5, 'cursor.json', {}, { load() {} }, { save() {} }, { load: 1, save: 2 }]) {
+      expect(refusal({ resume: { store } })).toMatch(
+        /^resume\.store: .* is not an object with load\(\) and save\(\)/,
+      )
+    }
+  })
+})
+
+describe('a refusal', () => {
+  test('comes at construction, before anything is dialled', () => {
+    let dials = 0
+    const fetch = async () => {
+      dials++
+      return new Response()
+    }
+    expect(refusal({ fetch, openTimeoutMs: 1 })).toContain('openTimeoutMs')
+    expect(dials).toBe(0)
+  })
+
+  test('does not print a long text', () => {
+    expect(refusal({ method: `${'x '.repeat(500)}` }).length).toBeLessThan(200)
+  })
+})
