@@ -239,6 +239,8 @@ export class Client {
   #lose(connection: Connection, error: SseError): void {
     this.#connection = undefined
     this.#intake.endRun()
+    // A listener may have closed the stream just now: nothing is told after that.
+    this.#life.signal.throwIfAborted()
     const openMs = performance.now() - connection.openedAt
     const { events, pendingChars: discardedChars } = connection
     this.#lifecycle.tell('drop', {
