@@ -414,15 +414,7 @@ describe('connections', () => {
   test('a proxy is a URL or env, and its credentials are not repeated', () => {
     expect(() => resolve({ tcp: { proxy: 'env' } })).not.toThrow()
     expect(() => resolve({ tcp: { proxy: new URL('http://127.0.0.1:8080') } })).not.toThrow()
-    for (const proxy of [
-      '127.0.0.1',
-      5,
-      null,
-      '',
-      `//u:${SECRET}@h`,
-      'ftp://127.0.0.1',
-      'socks5://127.0.0.1',
-    ]) {
+    for (const proxy of ['127.0.0.1', 5, null, '', `//u:${SECRET}@h`, 'ftp://127.0.0.1']) {
       const message = refusal({ tcp: { proxy } })
       expect(message).toMatch(/^tcp\.proxy: /)
       expect(message).not.toContain(SECRET)
