@@ -1,0 +1,404 @@
+import { execFile } from 'node:child_process'
+import { getEventListeners } from 'node:events'
+import { promisify } from 'node:util'
+import { ResilientSse, type ResilientSseOptions, type SseEvent, type StreamState } from 'resilient-sse'
+import {
+  answer,
+  cut,
+  end,
+  FaultServer,
+  hold,
+  noHeaders,
+  type Step,
+  send,
+  silence,
+  stay,
+} from 'resilient-sse/testing'
+import { describe, expect, test } from 'vitest'
+import { builtTesting, expectDials, FAST, QUICK_RETRY, sleep, take, until, Witness } from './support.ts'
+
+/** A state in which a stream can be met, and how to bring one there: after `seen` events, the next pull gets stuck. */
+interface Place {
+  name: string
+  state: StreamState
+  script: Step[][]
+  otherwise?: Step[]
+  seen: number
+  options?: ResilientSseOptions
+  url?: (server: FaultServer) => string
+  /** The lifecycle shows that it is there. */
+  arrived: (witness: Witness, server: FaultServer) => boolean
+  dials: (server: FaultServer) => (string | undefined)[]
+}
+
+const SLOW = { backoff: { baseMs: 60_000, jitter: 0, maxMs: 60_000 } } as const
+const first = (server: FaultServer) => server.log.idAt(0)
+
+const PLACES: Place[] = [
+  {
+    name: 'dialling',
+    state: 'connecting',
+    script: [],
+    seen: 0,
+    // A token that does not come: the dial was begun and nothing was sent.
+    options: { headers: () => new Promise<HeadersInit>(() => {}) },
+    arrived: witness => witness.events.length === 0,
+    dials: () => [],
+  },
+  {
+    name: 'waiting for headers',
+    state: 'connecting',
+    script: [[noHeaders()]],
+    seen: 0,
+    arrived: (_, server) => server.requests.length === 1,
+    dials: () => [undefined],
+  },
+  {
+    name: 'waiting for headers of a redial',
+    state: 'connecting',
+    script: [[send(1), cut()], [hold(60_000)]],
+    seen: 1,
+    arrived: (_, server) => server.requests.length === 2,
+    dials: server => [undefined, first(server)],
+  },
+  {
+    name: 'reading',
+    state: 'open',
+    script: [[send(1), silence()]],
+    seen: 1,
+    arrived: (_, server) => server.requests[0]?.eventsWritten === 1,
+    dials: () => [undefined],
+  },
+  {
+    name: 'waiting to redial',
+    state: 'waiting',
+    script: [[send(1), cut()]],
+    seen: 1,
+    options: SLOW,
+    arrived: witness => witness.of('wait').length === 1,
+    dials: () => [undefined],
+  },
+  {
+    name: 'waiting for an open breaker',
+    state: 'waiting',
+    script: [[send(1), cut()]],
+    otherwise: [answer(503)],
+    seen: 1,
+    options: { breaker: { threshold: 3 } },
+    arrived: witness => witness.of('wait').some(({ reason }) => reason === 'circuit'),
+    dials: server => [undefined, first(server), first(server)],
+  },
+]
+
+interface Meeting {
+  stream: ResilientSse
+  iterator: AsyncIterableIterator<SseEvent, undefined>
+  controller: AbortController
+}
+
+/** A way to end a stream; `pending`: what the `next()` that was waiting gets. */
+const WAYS: {
+  name: string
+  leave: (meeting: Meeting) => Promise<unknown>
+  pending: 'done' | 'reason'
+  reason: string
+}[] = [
+  { name: 'close()', leave: ({ stream }) => stream.close(), pending: 'done', reason: 'closed' },
+  {
+    name: 'close() twice, at once and later',
+    leave: async ({ stream }) => {
+      await Promise.all([stream.close(), stream.close()])
+      await stream.close()
+    },
+    pending: 'done',
+    reason: 'closed',
+  },
+  { name: 'return()', leave: async ({ iterator }) => iterator.return?.(), pending: 'done', reason: 'closed' },
+  {
+    name: 'return() twice',
+    leave: async ({ iterator }) => {
+      const both = await Promise.all([iterator.return?.(), iterator.return?.()])
+      expect(both).toEqual([
+        { done: true, value: undefined },
+        { done: true, value: undefined },
+      ])
+    },
+    pending: 'done',
+    reason: 'closed',
+  },
+  {
+    name: 'await using',
+    leave: async ({ stream }) => {
+      await using _ = stream
+    },
+    pending: 'done',
+    reason: 'closed',
+  },
+  {
+    name: 'its signal',
+    leave: async ({ controller }) => controller.abort(new Error('enough')),
+    pending: 'reason',
+    reason: 'aborted',
+  },
+]
+
+describe.each(PLACES)('a stream that is $name', place => {
+  test.each(WAYS)(
+    'ends at once by $name: no socket, no timer, no listener stays',
+    async ({ leave, pending, reason }) => {
+      const before = resources()
+      await using server = await FaultServer.start({
+        log: { count: 5 },
+        script: place.script,
+        ...(place.otherwise === undefined ? {} : { otherwise: place.otherwise }),
+      })
+      const witness = new Witness()
+      const controller = new AbortController()
+      const stream = new ResilientSse(place.url?.(server) ?? server.url, {
+        backoff: FAST.backoff,
+        ...place.options,
+        signal: controller.signal,
+        onLifecycle: event => {
+          witness.onLifecycle(event)
+          // A listener that throws, now and later, is no reason to fail.
+          if (witness.events.length % 2 === 0) throw new Error('a listener failed')
+          return Promise.reject(new Error('a listener failed later'))
+        },
+      })
+      const iterator = stream[Symbol.asyncIterator]()
+      for (let n = 0; n < place.seen; n++) expect((await iterator.next()).done).toBe(false)
+      const next = iterator.next()
+      const outcome = next.then(
+        ({ done }) => (done ? 'done' : 'an event'),
+        (error: Error) => error.message,
+      )
+      await until(() => place.arrived(witness, server) && stream.state === place.state, `it is ${place.name}`)
+
+      const leftAt = performance.now()
+      await leave({ stream, iterator, controller })
+      expect(await outcome).toBe(pending === 'done' ? 'done' : 'enough')
+      expect(performance.now() - leftAt, 'milliseconds to the end').toBeLessThan(100)
+      expect(stream.state).toBe('closed')
+      expect(witness.of('close')).toMatchObject([{ reason }])
+      if (pending === 'done') expect(await iterator.next()).toEqual({ done: true, value: undefined })
+      else await expect(iterator.next()).rejects.toThrow('enough')
+
+      await until(() => server.openSockets === 0, 'the server sees the end', 1_000)
+      for (const { closedAt } of server.requests) expect(closedAt).toBeDefined()
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+      const dials = place.dials(server)
+      const own = place.name === 'dialling' ? {} : undefined
+      expectDials(server.requests, dials, own)
+      await server.close()
+      await until(() => resources() <= before, 'no timer and no socket is left', 1_000)
+      // Nothing was only put off.
+      await sleep(30)
+      expectDials(server.requests, dials)
+    },
+  )
+})
+
+/** Timers and sockets that keep the process alive. */
+function resources(): number {
+  return process
+    .getActiveResourcesInfo()
+    .filter(name => /^(Timeout|Immediate|TCP|TLS|GetAddrInfo)/.test(name)).length
+}
+
+describe('a loop', () => {
+  test('that breaks frees the socket within 100 ms', async () => {
+    await using server = await FaultServer.start({ log: { count: 5 } })
+    await take(new ResilientSse(server.url, FAST), 1)
+    const leftAt = performance.now()
+    await server.waitForClose(0, 1_000)
+    expect(performance.now() - leftAt).toBeLessThan(100)
+    expect(server.requests[0]?.closedBy).toBe('client')
+    expectDials(server.requests, [undefined])
+  })
+
+  test('whose body throws gets its own error, and the socket is free', async () => {
+    await using server = await FaultServer.start({ log: { count: 5 } })
+    const stream = new ResilientSse(server.url, FAST)
+    const loop = async () => {
+      for await (const _ of stream) throw new TypeError('mine')
+    }
+    await expect(loop()).rejects.toThrow(new TypeError('mine'))
+    expect(stream.state).toBe('closed')
+    await until(() => server.openSockets === 0, 'the socket is free', 1_000)
+    expectDials(server.requests, [undefined])
+  })
+
+  test('that throws after a reconnect does not open the stream again', async () => {
+    await using server = await FaultServer.start({ log: { count: 4 }, script: [[send(2), cut()]] })
+    let seen = 0
+    const loop = async () => {
+      for await (const _ of new ResilientSse(server.url, FAST)) if (++seen === 3) throw new Error('mine')
+    }
+    await expect(loop()).rejects.toThrow('mine')
+    await sleep(150)
+    expect(server.openSockets).toBe(0)
+    expectDials(server.requests, [undefined, server.log.idAt(1)])
+  })
+
+  test('over a stream that was closed before it is ERR_SSE_CLOSED, and nothing is dialled', async () => {
+    await using server = await FaultServer.start()
+    const stream = new ResilientSse(server.url, FAST)
+    await stream.close()
+    await expect(take(stream, 1)).rejects.toMatchObject({ code: 'ERR_SSE_CLOSED' })
+    expectDials(server.requests, [])
+  })
+
+  test('whose signal was aborted before it throws the reason, and nothing is dialled', async () => {
+    await using server = await FaultServer.start()
+    const stream = new ResilientSse(server.url, { ...FAST, signal: AbortSignal.abort(new Error('too late')) })
+    await expect(take(stream, 1)).rejects.toThrow('too late')
+    expect(server.connections).toBe(0)
+    expectDials(server.requests, [])
+  })
+
+  test('never ends by itself while the server is away, and dials on', async () => {
+    await using server = await FaultServer.start({
+      log: { count: 2 },
+      script: [[send(1), cut()], ...Array(4).fill([answer(503)])],
+    })
+    expect(await take(new ResilientSse(server.url, FAST), 2)).toHaveLength(2)
+    expectDials(server.requests, [undefined, ...Array(5).fill(server.log.idAt(0))])
+  })
+})
+
+describe('close() from within', () => {
+  test.each(['dial', 'open', 'drop', 'wait', 'duplicate', 'gap'] as const)(
+    'a %s listener wins over what was to come',
+    async type => {
+      await using server = await FaultServer.start({
+        log: { count: 6 },
+        script: [
+          [send(3), cut()],
+          [{ do: 'ignoreId' }, send(3), cut()],
+        ],
+      })
+      const witness = new Witness()
+      let closedAt = -1
+      const stream: ResilientSse = new ResilientSse(server.url, {
+        ...FAST,
+        onLifecycle: event => {
+          witness.onLifecycle(event)
+          if (event.type !== type || closedAt >= 0) return
+          closedAt = server.requests.length
+          void stream.close()
+        },
+      })
+      let events = 0
+      for await (const _ of stream) events++
+      expect(stream.state).toBe('closed')
+      expect(witness.types.filter(one => one === 'close')).toHaveLength(1)
+      expect(witness.types.slice(witness.types.indexOf('close') + 1)).toEqual([])
+      await sleep(80)
+      expect(server.openSockets).toBe(0)
+      const dials = { dial: 0, open: 1, drop: 1, wait: 1, duplicate: 2, gap: 2 }[type]
+      expectDials(server.requests, [undefined, server.log.idAt(2)].slice(0, dials))
+      expect(events).toBeLessThanOrEqual(3)
+    },
+  )
+
+  test('onComment wins, too', async () => {
+    await using server = await FaultServer.start({
+      log: { count: 3 },
+      script: [[{ do: 'comment', text: 'go away' }, { do: 'wait', ms: 20 }, { do: 'rest' }, stay()]],
+    })
+    const stream: ResilientSse = new ResilientSse(server.url, {
+      ...FAST,
+      onComment: () => void stream.close(),
+    })
+    expect(await take(stream, 3)).toEqual([])
+    await until(() => server.openSockets === 0, 'the socket is free', 1_000)
+    expectDials(server.requests, [undefined])
+  })
+})
+
+test('15 reconnects with one signal leave no listener on it, neither during the stream nor after it', async () => {
+  await using server = await FaultServer.start({ log: { count: 16 }, otherwise: [send(1), cut()] })
+  const { signal } = new AbortController()
+  const stream = new ResilientSse(server.url, { ...FAST, signal })
+  let most = 0
+  let events = 0
+  for await (const _ of stream) {
+    most = Math.max(most, getEventListeners(signal, 'abort').length)
+    if (++events === 16) break
+  }
+  expect(most).toBe(1)
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  expectDials(server.requests, [
+    undefined,
+    ...Array.from({ length: 15 }, (_, index) => server.log.idAt(index)),
+  ])
+})
+
+describe('a process', () => {
+  const script = (body: string) => `
+    import { ResilientSse } from ${JSON.stringify(new URL('index.js', `file://${builtTesting()}`).href)}
+    import { FaultServer } from ${JSON.stringify(`file://${builtTesting()}`)}
+    process.on('unhandledRejection', error => { console.log('unhandled', error); process.exit(9) })
+    const FAST = ${JSON.stringify(FAST)}
+    ${body}`
+  const run = (body: string) =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script(body)], {
+      timeout: 10_000,
+    })
+
+  test('ends by itself once its streams are closed, whatever they were doing', async () => {
+    const { stdout } = await run(`
+      const server = await FaultServer.spawn({ log: { count: 2 }, routes: {
+        '/headers': [[{ do: 'noHeaders' }]],
+        '/reading': [[{ do: 'send', count: 1 }, { do: 'silence' }]],
+        '/waiting': [[{ do: 'answer', status: 503 }]],
+      } })
+      const streams = []
+      for (const path of ['/headers', '/reading', '/waiting']) {
+        const stream = new ResilientSse(server.urlOf(path), { ...FAST, heartbeat: {}, backoff: { baseMs: 60_000, jitter: 0, maxMs: 60_000 } })
+        streams.push(stream)
+        ;(async () => { for await (const _ of stream); })()
+      }
+      await server.waitForRequests(3)
+      await new Promise(resolve => setTimeout(resolve, 50))
+      console.log(streams.map(stream => stream.state).join())
+      await Promise.all(streams.map(stream => stream.close()))
+      const requests = await server.requests()
+      console.log(requests.map(({ lastEventId }) => String(lastEventId)).join())
+      await server.close()
+      const closedAt = performance.now()
+      process.on('exit', () => console.log('exit', performance.now() - closedAt < 500, process.getActiveResourcesInfo().filter(name => /Timeout|TCP/.test(name)).join()))
+    `)
+    expect(stdout.trim().split('\n')).toEqual([
+      'connecting,open,waiting',
+      'undefined,undefined,undefined',
+      'exit true',
+    ])
+  })
+
+  test('lives as long as a loop waits for its server, even between two dials', async () => {
+    const { stdout } = await run(`
+      const server = await FaultServer.spawn({ log: { count: 2 }, script: [[{ do: 'send', count: 1 }, { do: 'cut' }, { do: 'refuse', ms: 300 }]] })
+      let events = 0
+      for await (const _ of new ResilientSse(server.url, { backoff: { baseMs: 200, jitter: 0 } })) if (++events === 2) break
+      console.log(events, (await server.requests()).map(({ lastEventId }) => lastEventId !== undefined).join())
+      await server.close()
+    `)
+    expect(stdout.trim()).toBe('2 false,true')
+  })
+})
+
+test('a stream that ended cleanly and is closed while it waits is not dialled again', async () => {
+  await using server = await FaultServer.start({
+    log: { count: 1 },
+    script: [[send(1), { do: 'retry', ms: QUICK_RETRY }, end()]],
+  })
+  const witness = new Witness()
+  const stream = new ResilientSse(server.url, { ...FAST, onLifecycle: witness.onLifecycle })
+  const loop = take(stream, Number.POSITIVE_INFINITY)
+  await until(() => witness.of('wait').length === 1, 'it waits')
+  await stream.close()
+  expect(await loop).toHaveLength(1)
+  await sleep(300)
+  expectDials(server.requests, [undefined])
+})
