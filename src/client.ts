@@ -172,12 +172,12 @@ export class Client {
   }
 
   #open(
-    { response, url, abort, cleanEnd }: Dialled,
+    { response, body, url, abort, cleanEnd }: Dialled,
     startedAt: number,
     lastEventId: string | undefined,
   ): Connection {
     const { maxEventChars, maxConnectionMs } = this.#options
-    const connection = new Connection(response, abort, {
+    const connection = new Connection(body, abort, {
       cleanEnd,
       maxEventChars,
       // Streams that were opened together must not all rotate together.
@@ -227,7 +227,7 @@ export class Client {
     }
     this.#stats.bytes += connection.bytes
     if (batch.events.length > 0) this.#rhythm.event()
-    this.#intake.cursor.advance(connection.ids)
+    this.#intake.moveCursor(batch)
     const fresh = this.#intake.withoutDuplicates(batch, this.delivery.lastEventId)
     this.#stats.events += fresh.events.length
     this.#recovery.received(this.#intake.progress, connection.openedAt)

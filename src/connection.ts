@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser'
+import type { ByteSource } from './body.ts'
 import { createDecoder } from './decode.ts'
 import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
@@ -22,9 +23,8 @@ export interface ConnectionOptions {
 /** One response, read and parsed. It ends once, by rejecting {@link read}: every end is an error with a reason. */
 export class Connection {
   readonly openedAt = performance.now()
-  /** Of the last read: its length, and the ids of all its blocks, with or without an event. */
+  /** Length of the last read. */
   bytes = 0
-  ids: string[] = []
   /** Events so far, duplicates included. */
   events = 0
   #batch: Batch = { events: [], cursorMoves: NO_MOVES }
@@ -35,15 +35,15 @@ export class Connection {
   #watchdog: Watchdog | undefined
   readonly #release: (() => void)[] = []
   readonly #cleanEnd: boolean
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
+  readonly #body: ByteSource
   readonly #abort: AbortController
   readonly #decoder = createDecoder()
   readonly #parser: { feed(text: string): void }
 
-  constructor(response: Response, abort: AbortController, options: ConnectionOptions) {
+  constructor(body: ByteSource, abort: AbortController, options: ConnectionOptions) {
     this.#abort = abort
     this.#cleanEnd = options.cleanEnd
-    this.#reader = (response.body ?? emptyBody()).getReader()
+    this.#body = body
     this.#parser = this.#createParser(options)
     if (options.rotateAfterMs !== undefined) {
       const timer = setTimeout(() => this.fail(rotated('maxConnectionMs')), options.rotateAfterMs)
@@ -70,7 +70,7 @@ export class Connection {
       if (this.#failed) return reject(this.#failure)
       this.#waiting = { resolve, reject }
       if (this.#watchdog !== undefined) this.#watchdog.reading = true
-      this.#reader.read().then(this.#onChunk, this.#onReadError)
+      this.#body.ready().then(this.#onBytes, this.#onReadError)
     })
   }
 
@@ -83,23 +83,24 @@ export class Connection {
     this.#waiting = undefined
     for (const release of this.#release) release()
     this.#abort.abort(reason)
-    // Not awaited: under some fetches it never settles.
-    this.#reader.cancel(reason).catch(() => {})
+    this.#body.cancel(reason)
   }
 
-  readonly #onChunk = (chunk: ReadableStreamReadResult<Uint8Array>): void => {
+  readonly #onBytes = (more: boolean): void => {
     const waiting = this.#waiting
     if (waiting === undefined || this.#failed) return
-    if (chunk.done) {
+    if (!more) {
       this.fail(this.#endOfBody())
       return
     }
     this.#waiting = undefined
-    this.bytes = chunk.value.byteLength
     this.#batch = { events: [], cursorMoves: NO_MOVES }
-    this.ids = []
+    this.bytes = 0
     try {
-      this.#parser.feed(this.#decoder.decode(chunk.value))
+      for (const chunk of this.#body.take()) {
+        this.bytes += chunk.length
+        this.#parser.feed(this.#decoder.decode(chunk))
+      }
     } catch (error) {
       // What was complete before the broken block is delivered first; the next read tells the failure.
       this.fail(error)
@@ -150,7 +151,6 @@ export class Connection {
       onId: id => {
         moveCursor()
         blockId = id
-        this.ids.push(id)
       },
       onComment,
       onRetry,
@@ -179,10 +179,6 @@ function tooLarge(maxEventChars: number): SseError {
 /** The connection is given up on purpose; no failure, and the next dial follows at once. */
 export function rotated(why: string): SseError {
   return new SseError('ERR_SSE_ROTATED', `The connection was given up: ${why}`, { retryable: true })
-}
-
-function emptyBody(): ReadableStream<Uint8Array> {
-  return new ReadableStream({ start: controller => controller.close() })
 }
 
 /** The position after the last blank line, 0 when there is none. */

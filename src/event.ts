@@ -17,16 +17,29 @@ export interface Batch {
   cursorMoves: { id: string; at: number }[]
 }
 
-/** The cursor in force after the first `count` events; with `settled`, also after the moves that follow them. */
-export function cursorAfter(batch: Batch, count: number, settled: boolean): string | undefined {
+/**
+ * The cursor in force after the first `count` events, or the newest before it that `accept` takes; `undefined` when the
+ * batch holds none. With `settled`, the moves that follow the last of these events count, too.
+ */
+export function cursorAfter(
+  batch: Batch,
+  count: number,
+  settled: boolean,
+  accept: (id: string) => boolean = anyId,
+): string | undefined {
   const { events, cursorMoves } = batch
   let move = cursorMoves.length - 1
   for (let index = count; index >= 0; index--) {
-    while (move >= 0 && (cursorMoves[move] as { at: number }).at > index) move--
-    const here = cursorMoves[move]
-    if (here !== undefined && here.at === index && (settled || index < count)) return here.id
-    const id = index > 0 ? events[index - 1]?.id : undefined
-    if (id !== undefined) return id
+    for (; move >= 0 && (cursorMoves[move] as { at: number }).at >= index; move--) {
+      const { id, at } = cursorMoves[move] as { id: string; at: number }
+      if (at === index && (settled || index < count) && accept(id)) return id
+    }
+    const id = events[index - 1]?.id
+    if (id !== undefined && accept(id)) return id
   }
   return undefined
+}
+
+function anyId(): boolean {
+  return true
 }

@@ -1,5 +1,5 @@
 import { type GapReason, SseGapError } from './errors.ts'
-import type { Batch } from './event.ts'
+import { type Batch, cursorAfter } from './event.ts'
 import { Dedupe } from './layers/dedupe.ts'
 import { ReplayDetector } from './layers/replay.ts'
 import { Cursor } from './layers/resume.ts'
@@ -41,7 +41,7 @@ export class Intake {
 
   /** Where this stream begins: its own option, or what a store has kept. */
   seed(id: string): void {
-    this.cursor.seed(id)
+    this.cursor.advance(id, accept => (accept(id) ? id : undefined))
     this.#sieve?.seed(id)
     this.#lastId = id
   }
@@ -54,6 +54,14 @@ export class Intake {
     this.#connections++
     const reason = this.#connections > 1 ? this.cursor.gapAtReconnect() : undefined
     if (reason !== undefined) this.#gap(reason, undefined, undefined)
+  }
+
+  /** Layer 3. A block moves the cursor with or without an event. */
+  moveCursor(batch: Batch): void {
+    const { length } = batch.events
+    const received = cursorAfter(batch, length, true)
+    if (received !== undefined)
+      this.cursor.advance(received, accept => cursorAfter(batch, length, true, accept))
   }
 
   /** Layer 5, and what it and `isNext` know of gaps. @throws SseGapError with `onGap: 'throw'`. */

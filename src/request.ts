@@ -1,3 +1,4 @@
+import type { ByteSource } from './body.ts'
 import { SseError, SseHttpError } from './errors.ts'
 import { headerValue } from './layers/resume.ts'
 import type { Transport } from './layers/tcp.ts'
@@ -27,6 +28,7 @@ export interface DialContext extends RequestContext {
 
 export interface Dialled {
   response: Response
+  body: ByteSource
   url: string
   /** Ends the request; its reason never reaches the server. */
   abort: AbortController
@@ -172,13 +174,13 @@ async function follow(
       if (!headers.has(name) || name === 'last-event-id') headers.set(name, value)
     const init: RequestInit = { method: hop.method, headers, redirect: 'manual', signal: abort.signal }
     if (hop.body !== undefined && hop.body !== null) init.body = hop.body
-    const response = await transport.fetch(hop.url, init, onWritten)
+    const { response, body } = await transport.fetch(hop.url, init, onWritten)
     if (!isRedirect(response.status)) {
       const verdict = judgeResponse(response, hop.url, everOpened)
       if (verdict === 'end') return undefined
       if (verdict !== undefined) throw verdict
       const cleanEnd = hasFraming(response.headers, transport.mayBeUnframed)
-      return { response, url: publicUrl(hop.url), abort, cleanEnd }
+      return { response, body: body(), url: publicUrl(hop.url), abort, cleanEnd }
     }
     // Not awaited: under some fetches it never settles.
     response.body?.cancel().catch(() => {})

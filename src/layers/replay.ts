@@ -11,6 +11,8 @@ interface Print {
 
 /** How many events at each end of a connection are remembered with their data. */
 const WINDOW = 32
+/** Characters of data that the events at the end of a connection may hold together. */
+const END_CHARS = 65_536
 /** Data is kept up to here; of longer data the length and both ends. */
 const WHOLE_DATA_CHARS = 512
 
@@ -32,7 +34,9 @@ export class ReplayDetector {
   /** The first events of the stream. */
   readonly #streamStart: Print[] = []
   #connectionStart: Print[] = []
-  #connectionEnd: Print[] = []
+  /** The last events themselves: prints are made when the connection is lost, not for each read. */
+  #connectionEnd: Identified[] = []
+  #connectionEndChars = 0
   /** Id to data, from the last connection and the stream's start; `undefined` data where an id stood for two. */
   #known = new Map<string, string | undefined>()
   #cursor = ''
@@ -45,12 +49,13 @@ export class ReplayDetector {
   /** A new connection, resumed (or not) at `cursor`, the id in force. */
   connected(cursor: string | undefined): void {
     this.#known = new Map()
-    for (const { id, data } of [...this.#streamStart, ...this.#connectionStart, ...this.#connectionEnd]) {
+    for (const { id, data } of [...this.#streamStart, ...this.#connectionStart, ...this.#endPrints()]) {
       const ambiguous = this.#known.has(id) && this.#known.get(id) !== data
       this.#known.set(id, ambiguous ? undefined : data)
     }
     this.#connectionStart = []
     this.#connectionEnd = []
+    this.#connectionEndChars = 0
     this.#cursor = `${cursor ?? ''}\n`
     const first = this.#streamStart[0]
     this.#replay = first === undefined || first.id === this.#cursor ? 'no' : 'possible'
@@ -93,12 +98,7 @@ export class ReplayDetector {
   /** These events were delivered. */
   remember(events: readonly Identified[]): void {
     this.#delivered += events.length
-    const end: Print[] = []
-    for (let index = events.length - 1; index >= 0 && end.length < WINDOW; index--) {
-      const { id, data } = events[index] as Identified
-      if (id) end.push(printOf(id, data))
-    }
-    this.#connectionEnd = [...this.#connectionEnd, ...end.reverse()].slice(-WINDOW)
+    this.#keepEnd(events)
     if (this.#connectionStart.length >= WINDOW) return
     for (const { id, data } of events) {
       if (!id) continue
@@ -107,5 +107,29 @@ export class ReplayDetector {
       if (this.#streamStart.length < WINDOW) this.#streamStart.push(print)
       if (this.#connectionStart.length >= WINDOW) break
     }
+  }
+  /** The last events, as few as {@link END_CHARS} and {@link WINDOW} allow: each keeps the chunk alive that it came in. */
+  #keepEnd(events: readonly Identified[]): void {
+    const end = this.#connectionEnd
+    if (events.length >= WINDOW) {
+      end.length = 0
+      this.#connectionEndChars = 0
+    }
+    for (let index = Math.max(0, events.length - WINDOW); index < events.length; index++) {
+      const event = events[index] as Identified
+      end.push(event)
+      this.#connectionEndChars += event.data.length
+    }
+    let surplus = Math.max(0, end.length - WINDOW)
+    for (let index = 0; index < end.length - 1; index++) {
+      if (index >= surplus && this.#connectionEndChars <= END_CHARS) break
+      this.#connectionEndChars -= (end[index] as Identified).data.length
+      surplus = Math.max(surplus, index + 1)
+    }
+    if (surplus > 0) end.splice(0, surplus)
+  }
+
+  #endPrints(): Print[] {
+    return this.#connectionEnd.flatMap(({ id, data }) => (id ? [printOf(id, data)] : []))
   }
 }

@@ -58,6 +58,11 @@ export function headerValue(id: string): string | undefined {
   return value.length > MAX_HEADER_BYTES ? undefined : value
 }
 
+/** Whether a header can carry the id as it is: printable ASCII. The usual case, and quick to tell. */
+function isPlain(id: string): boolean {
+  return id.length <= MAX_HEADER_BYTES && /^[!-~](?:[ -~]*[!-~])?$/.test(id)
+}
+
 function isNextDecimal(previous: string, next: string): boolean {
   return /^\d+$/.test(previous) && /^\d+$/.test(next) && BigInt(next) === BigInt(previous) + 1n
 }
@@ -80,26 +85,13 @@ export class Cursor {
     return this.#isNext !== undefined
   }
 
-  seed(id: string | undefined): void {
-    if (id === undefined) return
-    this.#everSeen ||= id !== ''
-    this.advance([id])
-  }
-
-  /** The ids of one network read, oldest first. Only the newest that can be sent is looked for, from the end. */
-  advance(ids: readonly string[]): void {
-    const last = ids.at(-1)
-    if (last === undefined) return
-    this.received = last
-    for (let index = ids.length - 1; index >= 0; index--) {
-      const id = ids[index] as string
-      // [spec] an empty `id` field resets the last event ID: no header is sent after it.
-      if (id === '') this.#sendable = undefined
-      else if (headerValue(id) !== undefined) this.#sendable = id
-      else continue
-      break
-    }
-    this.#everSeen ||= ids.some(id => id !== '')
+  /** `received` is the id in force now; `find` gives the newest id of this read that passes a test. */
+  advance(received: string, find: (accept: (id: string) => boolean) => string | undefined): void {
+    this.received = received
+    this.#everSeen ||= find(id => id !== '') !== undefined
+    // [spec] an empty `id` field resets the last event ID: no header is sent after it.
+    const sendable = isPlain(received) ? received : find(id => id === '' || headerValue(id) !== undefined)
+    if (sendable !== undefined) this.#sendable = sendable === '' ? undefined : sendable
   }
 
   /** The id that the next request carries. */

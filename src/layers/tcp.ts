@@ -7,6 +7,7 @@ import {
   FormData as UndiciFormData,
   fetch as undiciFetch,
 } from 'undici'
+import { type BodyHandler, type ByteSource, StreamSource, TapSource } from '../body.ts'
 import { SseError } from '../errors.ts'
 
 /** Layer 1: the agent with TCP keepalive, and the fetch bound to it. */
@@ -43,7 +44,11 @@ export type ResolvedTcp = TcpOptions & Required<Pick<TcpOptions, keyof typeof TC
 /** A `fetch`, and what it can tell beyond the standard. */
 export interface Transport {
   /** `onWritten` is called when the request has left; a custom fetch cannot tell and is given the benefit of doubt. */
-  fetch(url: URL, init: RequestInit, onWritten: () => void): Promise<Response>
+  fetch(
+    url: URL,
+    init: RequestInit,
+    onWritten: () => void,
+  ): Promise<{ response: Response; body: () => ByteSource }>
   /** Whether the user brought the fetch. */
   custom: boolean
   /** Whether a response may legitimately show no framing (HTTP/2, custom fetches). */
@@ -63,9 +68,10 @@ export function createTransport(
 ): Transport {
   if (customFetch !== undefined) {
     return {
-      fetch(url, init, onWritten) {
+      async fetch(url, init, onWritten) {
         onWritten()
-        return customFetch(url, init)
+        const response = await customFetch(url, init)
+        return { response, body: () => new StreamSource(response) }
       },
       custom: true,
       mayBeUnframed: true,
@@ -73,16 +79,18 @@ export function createTransport(
   }
   const agent = dispatcher ?? agentFor(tcp || TCP_OFF)
   return {
-    fetch(url, init, onWritten) {
-      const body = forUndici(init.body)
-      // A dispatcher for one dial, to learn that its request left the machine.
+    async fetch(url, init, onWritten) {
+      const tap = new TapSource()
+      // A dispatcher for one dial, to learn that its request has left and to take its body.
       const dial = {
-        dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
-          ;(handler as { onRequestSent?: () => void }).onRequestSent = onWritten
+        dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+          tap.attach(handler as BodyHandler, onWritten)
           return agent.dispatch(options, handler)
         },
       }
-      return undiciFetch(url, { ...init, body, dispatcher: dial } as never) as unknown as Promise<Response>
+      const init7 = { ...init, body: forUndici(init.body), dispatcher: dial }
+      const response = (await undiciFetch(url, init7 as never)) as unknown as Response
+      return { response, body: () => (tap.tapped ? tap.of(response) : new StreamSource(response)) }
     },
     custom: false,
     mayBeUnframed: dispatcher !== undefined || (tcp !== false && tcp.allowH2),

@@ -8,6 +8,8 @@ export class Saver {
   #wanted: string | undefined
   #saved: string | undefined
   #writing: Promise<void> | undefined
+  /** A store that refused to load may belong to another stream: it is not ours to close. */
+  #loaded = false
   #failure: SseError | undefined
 
   constructor(store: CursorStore, onSaved: (id: string, error: SseError | undefined) => void) {
@@ -28,6 +30,7 @@ export class Saver {
         `The store's load() gave a value of type ${typeof id}, not a string`,
       )
     }
+    this.#loaded = true
     this.#saved = id ?? undefined
     return this.#saved
   }
@@ -39,6 +42,7 @@ export class Saver {
 
   /** Waits for the newest id to be written. Throws when it could not be. */
   async close(): Promise<void> {
+    if (!this.#loaded) return
     await this.#writing
     // The last save failed: one more try, now that nothing newer will come.
     if (this.#wanted !== undefined && this.#wanted !== this.#saved) await this.#write()
