@@ -45,6 +45,7 @@ that the first lines show.
   --events N       how many events; 400 to 1000000, default 10000
   --seed S         another order, other positions, other data; default 1
   --json           one JSON object instead of the table
+  --only TEXT      only the faults with this text in their names; repeatable
   --without LAYER  switch a layer off and see what it was good for: tcp,
                    heartbeat, resume, backoff, breaker or dedupe
   --serve PORT     leave the server running on that port, with these faults

@@ -1,7 +1,7 @@
 import { integer, parse, UsageError } from '../args.ts'
 import { DEMO_HELP } from '../help.ts'
 import { grouped, painter, write } from '../terminal.ts'
-import { FAULTS } from './faults.ts'
+import { FAULTS, type Fault } from './faults.ts'
 import { LEAST_EVENTS } from './plan.ts'
 import { Progress } from './progress.ts'
 import { report } from './report.ts'
@@ -13,10 +13,14 @@ const OPTIONS = {
   events: { type: 'string' },
   seed: { type: 'string' },
   json: { type: 'boolean' },
+  only: { type: 'string', multiple: true },
   without: { type: 'string', multiple: true },
   serve: { type: 'string' },
   help: { type: 'boolean' },
 } as const
+
+/** Columns of the narrowest terminal that is counted on, less one: a full line would wrap in some. */
+const WIDTH = 79
 
 const LAYERS: readonly Layer[] = ['tcp', 'heartbeat', 'resume', 'backoff', 'breaker', 'dedupe']
 
@@ -32,11 +36,12 @@ export async function demo(args: string[]): Promise<number> {
   const events = integer('events', values.events, [LEAST_EVENTS, 1_000_000], 10_000)
   const seed = integer('seed', values.seed, [0, 2 ** 32 - 1], 1)
   const without = (values.without ?? []).map(layerNamed)
+  const faults = faultsLike(values.only)
   const port = integer('serve', values.serve, [0, 65_535], undefined)
   if (port !== undefined && (values.json || without.length > 0))
-    throw new UsageError(`--serve: goes with --events and --seed only`)
-  if (port !== undefined) return serve(events, seed, port)
-  return show(events, seed, without, values.json === true)
+    throw new UsageError('--serve: goes with --events, --seed and --only alone')
+  if (port !== undefined) return serve(events, seed, faults, port)
+  return show(events, seed, faults, without, values.json === true)
 }
 
 function layerNamed(name: string): Layer {
@@ -46,20 +51,33 @@ function layerNamed(name: string): Layer {
   return layer
 }
 
-async function show(events: number, seed: number, without: Layer[], json: boolean): Promise<number> {
+function faultsLike(texts: readonly string[] | undefined): readonly Fault[] {
+  if (texts === undefined) return FAULTS
+  for (const text of texts) {
+    if (!FAULTS.some(({ name }) => name.includes(text)))
+      throw new UsageError(`--only: ${JSON.stringify(text)} is in no name of a fault`)
+  }
+  return FAULTS.filter(({ name }) => texts.some(text => name.includes(text)))
+}
+
+async function show(
+  events: number,
+  seed: number,
+  faults: readonly Fault[],
+  without: readonly Layer[],
+  json: boolean,
+): Promise<number> {
   const { stdout } = process
   const paint = painter(stdout)
-  const started = await startServer(events, seed)
+  const started = await startServer(events, seed, faults)
   await using _ = started.server
   if (!json) {
-    const options = JSON.stringify(CLIENT).replaceAll('"', '').replaceAll(':', ': ').replaceAll(',', ', ')
-    const off = without.map(layer => `, ${layer}: false`).join('')
     await write(
       stdout,
       [
-        paint('bold', `${grouped(events)} events, ${FAULTS.length} kinds of faults, seed ${seed}`),
+        paint('bold', `${grouped(events)} events, ${faults.length} kinds of faults, seed ${seed}`),
         paint('dim', `server  ${started.server.url}, process ${started.server.pid}`),
-        paint('dim', `client  ${options.slice(1, -1)}${off}`),
+        paint('dim', clientLines(without)),
         '',
       ].join('\n'),
     )
@@ -70,4 +88,17 @@ async function show(events: number, seed: number, without: Layer[], json: boolea
   const result = await report(finished, without)
   await write(stdout, json ? `${JSON.stringify({ seed, ...result })}\n` : render(result, paint))
   return result.ok ? 0 : 1
+}
+
+/** The client's options as one would write them, in lines that fit. */
+function clientLines(without: readonly Layer[]): string {
+  const on = Object.entries(CLIENT).filter(([name]) => !without.some(layer => layer === name))
+  const options = [...on, ...without.map(layer => [layer, false] as const)]
+  return options.reduce((text, [name, value], index) => {
+    const spaced = JSON.stringify(value).replaceAll('"', '').replaceAll(':', ': ').replaceAll(',', ', ')
+    const option = `${name}: ${spaced}`
+    if (index === 0) return text + option
+    const used = text.length - text.lastIndexOf('\n')
+    return `${text},${used + option.length < WIDTH ? ' ' : '\n        '}${option}`
+  }, 'client  ')
 }

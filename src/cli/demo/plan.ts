@@ -10,10 +10,9 @@ import {
   type ServerEvent,
   type Step,
   send,
-  stay,
   wait,
 } from '../../testing/index.ts'
-import { FAULTS, type Fault, type Place, SPECIAL_IDS } from './faults.ts'
+import { type Fault, type Place, SPECIAL_IDS } from './faults.ts'
 
 /** Below this the faults would stand on each other's feet. */
 export const LEAST_EVENTS = 400
@@ -44,11 +43,13 @@ export interface Plan {
 
 // Between the events before a fault and the fault itself: the client has them, and times are measured cleanly.
 const BREATH = wait(30)
+// The client is waited for, and the connection reset when it is there. Should it never come, its turn passes.
+const RENDEZVOUS = heartbeats({ everyMs: 100, count: 20 })
 /** Faults with special ids share the end of the log, in distances of at most this many events. */
 const TAIL_SLOT = 100
 
 /** The same arguments give the same plan in every process. `elsewhere`: another origin that is the same server. */
-export function makePlan(events: number, seed: number, elsewhere: string, faults = FAULTS): Plan {
+export function makePlan(events: number, seed: number, elsewhere: string, faults: readonly Fault[]): Plan {
   const next = random(seed)
   const plain = shuffled(
     faults.filter(fault => fault.ids === undefined),
@@ -97,7 +98,8 @@ function scriptOf(strokes: readonly Stroke[], now: number): ConnectionScript[] {
       ...resume.words,
       ...(fault.before ?? []),
       send(resume.again + place.at - sent),
-      ...(fault.timed ? [heartbeats({ everyMs: 250 }), stay()] : [BREATH, ...ending]),
+      fault.timed ? RENDEZVOUS : BREATH,
+      ...ending,
     ])
     scripts.push(...(fault.dials?.(place, now) ?? []))
     sent = until

@@ -1,5 +1,6 @@
 import { type LifecycleEvent, ResilientSse, type ResilientSseOptions, type SseEvent } from '../../index.ts'
 import { encodeEvent, FaultServer, type RemoteFaultServer } from '../../testing/index.ts'
+import type { Fault } from './faults.ts'
 import { makePlan, type Plan } from './plan.ts'
 
 export type Layer = 'tcp' | 'heartbeat' | 'resume' | 'backoff' | 'breaker' | 'dedupe'
@@ -12,8 +13,8 @@ export const CLIENT = {
   breaker: { cooldownMs: 1_000 },
 } as const satisfies ResilientSseOptions
 
-/** A run that is not over by then is stuck. A million events take their time, too. */
-const limitMs = (events: number) => 90_000 + events / 5
+/** A run that is not over by then is stuck: all faults together take half of it. */
+const limitMs = (events: number, faults: number) => 15_000 + 1_000 * faults + events / 5
 
 /** What the stream told, and how many events had come by then. */
 export interface Told {
@@ -92,11 +93,12 @@ export interface Run {
 export async function startServer(
   events: number,
   seed: number,
+  faults: readonly Fault[],
   port = 0,
 ): Promise<{ plan: Plan; server: RemoteFaultServer }> {
-  const { log, extra } = makePlan(events, seed, '')
+  const { log, extra } = makePlan(events, seed, '', faults)
   const server = await FaultServer.spawn({ log, port })
-  const plan = makePlan(events, seed, `http://localhost:${server.port}/elsewhere`)
+  const plan = makePlan(events, seed, `http://localhost:${server.port}/elsewhere`, faults)
   await Promise.all(extra.map(event => server.push(event)))
   return { plan, server }
 }
@@ -115,7 +117,7 @@ export async function run(
     ...CLIENT,
     // The server refuses one of them; the next one is fresh.
     headers: () => ({ authorization: `Bearer demo-${++tokens}` }),
-    signal: AbortSignal.timeout(limitMs(server.log.length)),
+    signal: AbortSignal.timeout(limitMs(server.log.length, plan.strokes.length)),
     onLifecycle: event => {
       const one = { event, at: performance.now(), received: reception.received }
       told.push(one)

@@ -1,4 +1,5 @@
 import { grouped, write } from '../terminal.ts'
+import type { Fault } from './faults.ts'
 import { startServer } from './run.ts'
 
 /** How often new faults are looked for, in milliseconds. */
@@ -8,8 +9,13 @@ const FOREVER_MS = 2_147_483_647
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** Leaves the demo's server running, with its faults again and again, and tells each one that strikes. */
-export async function serve(events: number, seed: number, port: number): Promise<number> {
-  const { plan, server } = await startServer(events, seed, port)
+export async function serve(
+  events: number,
+  seed: number,
+  faults: readonly Fault[],
+  port: number,
+): Promise<number> {
+  const { plan, server } = await startServer(events, seed, faults, port)
   const stopped = new Promise<number>(resolve => {
     for (const [signal, code] of Object.entries(SIGNALS)) process.once(signal, () => resolve(code))
   })
