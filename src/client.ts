@@ -121,7 +121,7 @@ export class Client {
         this.#life.signal.throwIfAborted()
         if (!(error instanceof Failure)) throw error
         this.state = 'waiting'
-        await this.#recovery.afterFailure(error)
+        await this.#recovery.afterFailure(error, this.#intake.cursor.received)
       },
     })
   }

@@ -84,7 +84,7 @@ export class Recovery {
   }
 
   /** Resolves when it is time to dial again. Throws the error that ends the stream, or {@link ENDED}. */
-  async afterFailure(failure: Failure): Promise<void> {
+  async afterFailure(failure: Failure, lastEventId: string | undefined): Promise<void> {
     const { error } = failure
     if (error.code === 'ERR_SSE_CIRCUIT_OPEN') throw error
     if (error.code === 'ERR_SSE_ROTATED') return
@@ -103,7 +103,7 @@ export class Recovery {
     if (!this.#options.repeatable && (failure.opened || failure.written))
       throw notResent(this.#options.method, error)
     if (counts && this.backoff.exhausted) throw error
-    this.#throwIfCircuitEndsIt()
+    this.#throwIfCircuitEndsIt(lastEventId)
     await this.#wait(error.retryAfterMs, cleanEnd ? failure : undefined)
   }
 
@@ -143,7 +143,7 @@ export class Recovery {
     else breaker.failed(this, performance.now())
   }
 
-  #throwIfCircuitEndsIt(lastEventId?: string): void {
+  #throwIfCircuitEndsIt(lastEventId: string | undefined): void {
     const { breaker } = this.#options
     if (breaker === false || breaker.state === 'closed') return
     const { onOpen } = breaker.options
@@ -157,7 +157,9 @@ export class Recovery {
   }
 
   async #wait(retryAfterMs: number | undefined, cleanEnd: Failure | undefined): Promise<void> {
-    const floorMs = retryAfterMs === undefined ? 0 : clampServerDelay(retryAfterMs)
+    // After data without ids a clean end is no failure, and `retry:` alone must not make a loop of it.
+    const leastMs = cleanEnd?.progress === 'data' ? LEAST_POLL_MS : 0
+    const floorMs = Math.max(leastMs, retryAfterMs === undefined ? 0 : clampServerDelay(retryAfterMs))
     const delayMs = this.backoff.nextDelay(floorMs) + this.#pollDelay(cleanEnd)
     const { breaker } = this.#options
     // The breaker's own wait is longer and comes next.
@@ -170,7 +172,7 @@ export class Recovery {
 
   /** What a clean end adds: without a pace of the server's own, its streams are not begun more than once a second. */
   #pollDelay(cleanEnd: Failure | undefined): number {
-    if (cleanEnd === undefined || this.#options.backoff === false) return 0
+    if (cleanEnd === undefined || cleanEnd.progress === 'data' || this.#options.backoff === false) return 0
     if (this.backoff.retryMs > clampServerDelay(0)) return 0
     const elapsedMs = cleanEnd.progress === 'news' ? cleanEnd.tookMs : 0
     return Math.max(0, Math.round(LEAST_POLL_MS - elapsedMs))

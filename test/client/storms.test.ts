@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest'
+import { SseCircuitOpenError } from '../../src/errors.ts'
+import { Breaker } from '../../src/layers/breaker.ts'
+import { block, broken, ended, networkError, open, status, World } from './world.ts'
+
+const HOUR = 3_600_000
+
+describe('a service that is down for an hour', () => {
+  test('is dialled at most 40 times by a stream that waits', async () => {
+    const world = new World(() => status(503))
+    const consumer = world.stream({ breaker: { onOpen: 'wait' } }).run()
+    await world.pass(HOUR)
+    expect(consumer.over).toBe(false)
+    expect(world.dials.length).toBeGreaterThan(10)
+    expect(world.dials.length).toBeLessThanOrEqual(40)
+  })
+
+  test('is dialled at most 40 times by a stream that was open before', async () => {
+    const world = new World([() => broken(block(1)), () => status(503)])
+    const consumer = world.stream().run()
+    await world.pass(HOUR)
+    expect(consumer.over).toBe(false)
+    expect(world.dials.length).toBeGreaterThan(10)
+    expect(world.dials.length).toBeLessThanOrEqual(40)
+    expect(consumer.stream.state).toBe('waiting')
+  })
+
+  test('is dialled once every 16 s or so without the breaker: which is why there is one', async () => {
+    const world = new World(() => status(503))
+    world.stream({ breaker: false }).run()
+    await world.pass(HOUR)
+    expect(world.dials.length).toBeGreaterThan(250)
+  })
+
+  test('is found again within a probe of its return', async () => {
+    const world = new World(dial => (dial.at < HOUR / 2 ? status(503) : open(block(dial.nr))))
+    const consumer = world.stream({ breaker: { onOpen: 'wait' } }).run()
+    await world.pass(HOUR / 2 + 375_000)
+    expect(consumer.data.length).toBeGreaterThan(0)
+    expect(consumer.stream.stats().breaker.state).toBe('closed')
+    expect(consumer.tellings('circuit').at(-1)).toMatchObject({ state: 'closed', retryAt: undefined })
+  })
+})
+
+describe('a server that flaps', () => {
+  const kinds = {
+    'closes after each event with an id': nr => ended(`retry: 0\n\n${block(nr)}`),
+    'closes after each event without an id': () => ended('retry: 0\n\ndata: x\n\n'),
+    'greets and breaks': () => broken('retry: 0\n\nevent: hello\ndata: welcome\n\n'),
+    'greets with a comment and breaks': () => broken('retry: 0\n: welcome\n\n'),
+    'primes with an id and breaks': nr => broken(`retry: 0\nid: ${nr}\ndata:\n\n`),
+    'sends an error event and ends': () => ended('retry: 0\n\nevent: error\ndata: overloaded\n\n'),
+    'opens and ends': () => ended('retry: 0\n\n'),
+    'opens and breaks': () => broken(),
+    'ends without any retry field': nr => ended(block(nr)),
+    'asks for 150 ms and ends after data without an id': () => ended('retry: 150\n\ndata: x\n\n'),
+    'replays its last event each time and ends': () => ended(`retry: 0\n\n${block(7)}`),
+  } satisfies Record<string, (nr: number) => Response>
+
+  test.each(Object.entries(kinds))(
+    'and %s is dialled at most 10 times in the first 10 s',
+    async (_, answer) => {
+      for (const seed of [1, 2, 3, 4, 5]) {
+        const world = new World(dial => answer(dial.nr), seed)
+        const consumer = world.stream().run()
+        await world.pass(10_000)
+        expect(world.dials.length).toBeLessThanOrEqual(10)
+        expect(world.dials.length).toBeGreaterThan(3)
+        await consumer.stream.close()
+      }
+    },
+  )
+
+  test.each([
+    'greets and breaks',
+    'greets with a comment and breaks',
+    'primes with an id and breaks',
+    'opens and ends',
+    'opens and breaks',
+    'replays its last event each time and ends',
+  ] as const)(
+    'and %s has the breaker open within a minute, and is dialled at most 40 times an hour',
+    async kind => {
+      const world = new World(dial => kinds[kind](dial.nr))
+      const consumer = world.stream().run()
+      await world.pass(60_000)
+      expect(consumer.tellings('circuit')[0]).toMatchObject({ state: 'open', failures: 6 })
+      await world.pass(HOUR - 60_000)
+      expect(world.dials.length).toBeLessThanOrEqual(40)
+      expect(consumer.over).toBe(false)
+    },
+  )
+
+  test('and loses nothing while it brings one event with each connection', async () => {
+    const world = new World(dial => ended(`retry: 0\n\n${block(dial.nr)}`))
+    const consumer = world.stream().run()
+    await world.pass(60_000)
+    expect(consumer.data).toEqual(world.dials.slice(0, consumer.data.length).map(({ nr }) => `data ${nr}`))
+    expect(world.lastEventIds.slice(0, 4)).toEqual([null, '1', '2', '3'])
+    expect(consumer.tellings('circuit')).toEqual([])
+    expect(Math.min(...world.gaps)).toBeGreaterThanOrEqual(1_000)
+  })
+
+  test('and ends after data without ids is asked once a second at most, whatever its retry field says', async () => {
+    for (const retry of ['', 'retry: 0\n\n', 'retry: 150\n\n', 'retry: 900\n\n']) {
+      const world = new World(() => ended(`${retry}data: x\n\n`))
+      const consumer = world.stream().run()
+      await world.pass(20_000)
+      expect(Math.min(...world.gaps)).toBeGreaterThanOrEqual(1_000)
+      expect(consumer.stream.stats().backoff.failures).toBe(0)
+      await consumer.stream.close()
+    }
+  })
+
+  test('has the breaker probe once per cooldown, and close on the first new event', async () => {
+    const world = new World(dial => (dial.nr <= 8 ? broken('retry: 0\n: hello\n\n') : open(block(1))))
+    const consumer = world.stream().run()
+    await world.pass(300_000)
+    expect(consumer.tellings('circuit').map(({ state }) => state)).toEqual([
+      'open',
+      'half-open',
+      'open',
+      'half-open',
+      'open',
+      'half-open',
+      'closed',
+    ])
+    expect(world.gaps[5]).toBeGreaterThanOrEqual(30_000)
+    expect(world.gaps[5]).toBeLessThanOrEqual(37_600)
+    expect(world.gaps[6]).toBeGreaterThanOrEqual(60_000)
+    expect(world.gaps[6]).toBeLessThanOrEqual(75_100)
+    expect(world.gaps[7]).toBeGreaterThanOrEqual(120_000)
+    expect(consumer.data).toEqual(['data 1'])
+  })
+})
+
+describe('`retry:` and its extremes', () => {
+  test.each([
+    ['99999999999', 3_600_000],
+    ['9'.repeat(400), 3_600_000],
+  ])('%s does not become a hot loop: nothing is dialled for an hour', async (retry, floor) => {
+    const world = new World([() => ended(`retry: ${retry}\n\n${block(1)}`), () => open()])
+    world.stream().run()
+    await world.pass(floor - 1)
+    expect(world.dials).toHaveLength(1)
+    await world.pass(floor + 2)
+    expect(world.dials).toHaveLength(2)
+  })
+
+  test.each(['retry: 1000x', 'retry:', 'retry: -1', 'retry: 1.5'])('%s is ignored', async field => {
+    const world = new World([() => broken(`${field}\n\n${block(1)}`), () => open()])
+    const consumer = world.stream().run()
+    await world.pass(1_000)
+    expect(world.dials).toHaveLength(2)
+    expect(consumer.tellings('wait')[0]).toMatchObject({ reason: 'backoff' })
+  })
+
+  test('3000 holds for the rest of the stream', async () => {
+    const world = new World(dial => broken(dial.nr === 1 ? `retry: 03000\n\n${block(1)}` : block(dial.nr)))
+    const consumer = world.stream().run()
+    await world.pass(60_000)
+    expect(Math.min(...world.gaps)).toBeGreaterThanOrEqual(3_000)
+    expect(Math.max(...world.gaps)).toBeLessThanOrEqual(6_100)
+    expect(consumer.tellings('wait')[3]).toMatchObject({ reason: 'retry' })
+  })
+})
+
+describe('Retry-After', () => {
+  test.each([
+    ['seconds', '20'],
+    ['a date', new Date(Date.UTC(2026, 0, 31) + 20_000).toUTCString()],
+  ])('in %s is a floor, and is jittered upwards', async (_, value) => {
+    const world = new World([() => status(429, { 'retry-after': value }), () => open()])
+    const consumer = world.stream().run()
+    await world.pass(120_000)
+    expect(world.dials).toHaveLength(2)
+    expect(world.gaps[0]).toBeGreaterThanOrEqual(20_000)
+    expect(world.gaps[0]).toBeLessThanOrEqual(40_000)
+    expect(consumer.tellings('wait')[0]).toMatchObject({ reason: 'retry-after' })
+    expect(consumer.tellings('drop')[0]?.error).toMatchObject({ retryAfterMs: 20_000 })
+  })
+
+  test('counts for one wait only', async () => {
+    const world = new World([() => status(503, { 'retry-after': '60' }), () => status(503), () => open()])
+    world.stream().run()
+    await world.pass(200_000)
+    expect(world.gaps[0]).toBeGreaterThanOrEqual(60_000)
+    expect(world.gaps[1]).toBeLessThanOrEqual(1_000)
+  })
+
+  test('of a hundred hours is an hour', async () => {
+    const world = new World([() => status(503, { 'retry-after': '360000' }), () => open()])
+    world.stream().run()
+    await world.pass(2 * HOUR + 1)
+    expect(world.gaps[0]).toBeGreaterThanOrEqual(HOUR)
+  })
+})
+
+describe('a host name that does not exist', () => {
+  test('is reported by SseCircuitOpenError within a minute, by default', async () => {
+    const world = new World(() => Promise.reject(networkError('ENOTFOUND')))
+    const consumer = world.stream().run()
+    await world.pass(60_000)
+    expect(consumer.error).toBeInstanceOf(SseCircuitOpenError)
+    expect(consumer.error).toMatchObject({ failures: 6, lastEventId: undefined })
+    expect((consumer.error as Error).message).toContain('ENOTFOUND')
+    expect((consumer.error as SseCircuitOpenError).retryAt).toBeGreaterThan(Date.now() - 60_000)
+    expect((consumer.error as SseCircuitOpenError).history.map(({ type }) => type)).toContain('circuit')
+    expect(world.dials).toHaveLength(6)
+    expect(consumer.stream.state).toBe('closed')
+  })
+
+  test("is waited for with onOpen: 'wait'", async () => {
+    const world = new World(() => Promise.reject(networkError('ENOTFOUND')))
+    const consumer = world.stream({ breaker: { onOpen: 'wait' } }).run()
+    await world.pass(600_000)
+    expect([consumer.over, consumer.stream.state]).toEqual([false, 'waiting'])
+  })
+
+  test('is given up after maxAttempts, with the last error', async () => {
+    const world = new World(() => Promise.reject(networkError('ENOTFOUND')))
+    const consumer = world.stream({ backoff: { maxAttempts: 3 } }).run()
+    await world.pass(60_000)
+    expect(consumer.error).toMatchObject({ code: 'ERR_SSE_NETWORK' })
+    expect(world.dials).toHaveLength(3)
+  })
+})
+
+describe("onOpen: 'throw'", () => {
+  test('ends also a stream that was open, and says where to resume', async () => {
+    const world = new World([() => broken(block(41)), () => status(503)])
+    const consumer = world.stream({ breaker: { onOpen: 'throw' } }).run()
+    await world.pass(60_000)
+    expect(consumer.error).toBeInstanceOf(SseCircuitOpenError)
+    expect(consumer.error).toMatchObject({ lastEventId: '41', failures: 6 })
+  })
+})
+
+describe('a shared breaker', () => {
+  test('spares the others the dial: fifty streams meet a dead service with a handful of requests', async () => {
+    const world = new World(() => status(503))
+    const breaker = new Breaker({ onOpen: 'wait' })
+    for (let stream = 0; stream < 50; stream++) world.stream({ breaker }).run()
+    await world.pass(10 * 60_000)
+    // Fifty first dials were under way before anything was known.
+    expect(world.dials.length - 50).toBeLessThanOrEqual(10)
+  })
+
+  test('lets its waiters leave spread over the longest backoff delay, not in one instant', async () => {
+    let up = false
+    const world = new World(dial => (up ? open(block(dial.nr)) : status(503)))
+    const breaker = new Breaker({ onOpen: 'wait' })
+    for (let stream = 0; stream < 50; stream++) world.stream({ breaker }).run()
+    await world.pass(20_000)
+    up = true
+    const before = world.dials.length
+    await world.pass(120_000)
+    const after = world.dials.slice(before).map(({ at }) => at)
+    expect(after).toHaveLength(50)
+    const [first, second] = after as [number, number]
+    expect(second - first).toBeLessThanOrEqual(16_000)
+    expect((after.at(-1) ?? 0) - second).toBeGreaterThan(8_000)
+    expect((after.at(-1) ?? 0) - first).toBeLessThanOrEqual(16_100)
+  })
+
+  test('has its probe slot freed by a user who closes the prober', async () => {
+    let hang = false
+    const world = new World(() => (hang ? new Promise<Response>(() => {}) : status(503)))
+    const breaker = new Breaker({ onOpen: 'wait', threshold: 2 })
+    const [one, other] = [world.stream({ breaker }).run(), world.stream({ breaker }).run()]
+    await world.pass(1_000)
+    expect(breaker.state).toBe('open')
+    hang = true
+    await world.pass(38_000)
+    expect(breaker.state).toBe('half-open')
+    const before = world.dials.length
+    const prober = one.stream.state === 'connecting' ? one : other
+    await prober.stream.close()
+    await world.settle()
+    expect(world.dials.length).toBe(before + 1)
+  })
+
+  test('throws at once for a new stream while it is open, before anything is dialled', async () => {
+    const world = new World(() => status(503))
+    const breaker = new Breaker({ threshold: 1 })
+    world.stream({ breaker }).run()
+    await world.pass(100)
+    const second = world.stream({ breaker, resume: { lastEventId: '5' } }).run()
+    await world.settle()
+    expect(second.error).toMatchObject({ code: 'ERR_SSE_CIRCUIT_OPEN', failures: 1, lastEventId: '5' })
+    expect(world.dials).toHaveLength(1)
+  })
+})
