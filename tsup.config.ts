@@ -8,6 +8,10 @@ const shared: Options = {
   // Published as one self-contained package: undici is the only thing an installation fetches.
   noExternal: ['eventsource-parser', 'p-retry', 'is-network-error'],
   external: ['undici'],
+  esbuildOptions(options, { format }) {
+    // Where CommonJS has __filename; tsup would leave the syntax of a module in it.
+    if (format === 'cjs') options.define = { ...options.define, 'import.meta.url': 'undefined' }
+  },
 }
 
 /** The command runs on the built package itself, entry by entry, as an application does. */
