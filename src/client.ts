@@ -132,6 +132,7 @@ export class Client {
     this.#loss = undefined
     if (loss !== undefined) throw loss
     await this.#recovery.admission(this.#intake.cursor.received)
+    this.#life.signal.throwIfAborted()
     this.state = 'connecting'
     return this.#dial(++this.#dials)
   }
@@ -177,6 +178,11 @@ export class Client {
     lastEventId: string | undefined,
   ): Connection {
     const { maxEventChars, maxConnectionMs } = this.#options
+    if (this.#life.signal.aborted) {
+      // Closed in the very moment in which the response came.
+      abort.abort()
+      throw this.#life.signal.reason
+    }
     const connection = new Connection(body, abort, {
       cleanEnd,
       maxEventChars,
@@ -185,6 +191,8 @@ export class Client {
       onComment: comment => this.#heard(comment),
       onRetry: ms => this.#recovery.backoff.serverAsked(ms),
     })
+    // Known from here on, so that a listener which closes the stream reaches it.
+    this.#connection = connection
     this.state = 'open'
     this.#recovery.opened()
     this.#guard(connection)

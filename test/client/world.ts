@@ -192,7 +192,7 @@ export class Consumer {
       ...options,
       onLifecycle: event => {
         this.told.push(event)
-        options.onLifecycle?.(event)
+        return options.onLifecycle?.(event)
       },
     })
     onTestFinished(() => this.stream.close().catch(() => {}))
