@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { ResilientSse, type ResilientSseOptions, SseError, type SseEvent } from '../index.ts'
 import { integer, parse, seconds, UsageError } from './args.ts'
 import { cursorFile } from './cursor.ts'
@@ -41,10 +42,11 @@ export async function follow(args: string[]): Promise<number> {
   if (extra !== undefined) throw new UsageError(`one URL only: ${JSON.stringify(extra)} is too much`)
   const max = integer('max', values.max, [1, Number.MAX_SAFE_INTEGER], Number.POSITIVE_INFINITY)
   const timeoutMs = seconds('timeout', values.timeout, DAY_S)
-  const cursor = values.cursor === undefined ? undefined : cursorFile(values.cursor)
-
-  const stream = open(url, {
-    ...request(values),
+  const wanted = values.event
+  const asTyped = request(values)
+  const cursor = values.cursor === undefined ? undefined : named(() => cursorFile(values.cursor ?? ''))
+  const options: LooseOptions = {
+    ...asTyped,
     onLifecycle: values.quiet ? undefined : tell,
     heartbeat: { timeoutMs: seconds('heartbeat', values.heartbeat, DAY_S) },
     tcp: { proxy: values.proxy },
@@ -52,9 +54,10 @@ export async function follow(args: string[]): Promise<number> {
       lastEventId: values['last-event-id'],
       ...(cursor === undefined ? {} : { store: cursor.store, ack: 'manual' }),
     },
-  })
+  }
+  // An option that is undefined counts as not given.
+  const stream = named(() => new ResilientSse(url, options as ResilientSseOptions))
   const print = printer(values.json === true)
-  const wanted = values.event
 
   const ending = new Ending(stream, timeoutMs)
   try {
@@ -131,10 +134,10 @@ const TYPED: Record<string, string> = {
   'fileStore(path)': '--cursor',
 }
 
-function open(url: string, options: LooseOptions): ResilientSse {
+/** What the library says of an option, said of the one that was typed. */
+function named<Made>(make: () => Made): Made {
   try {
-    // An option that is undefined counts as not given.
-    return new ResilientSse(url, options as ResilientSseOptions)
+    return make()
   } catch (error) {
     if (!(error instanceof SseError) || error.code !== 'ERR_SSE_OPTION') throw error
     throw new UsageError(error.message.replace(/^[^:]+/, name => TYPED[name] ?? name))
@@ -151,7 +154,8 @@ function request({ header = [], method, data }: RequestValues): Loose<ResilientS
   const headers = header.map((line): [string, string] => {
     const [, name = '', value = ''] = /^([^:]+):(.*)$/s.exec(line) ?? []
     try {
-      new Headers([[name.trim(), value.trim()]])
+      validateHeaderName(name.trim())
+      validateHeaderValue(name.trim(), value.trim())
     } catch {
       // The value may be a secret: only the name is repeated.
       throw new UsageError(

@@ -20,7 +20,7 @@ error comes, or you stop it.
   --timeout SECONDS         stop after this long
   --heartbeat SECONDS       silence after which a connection is given up;
                             default 120 until comments tell the server's rhythm
-  --proxy URL               a forward proxy, or "env" for HTTPS_PROXY and others
+  --proxy URL               a forward proxy, or "env" for HTTPS_PROXY etc.
   --quiet                   nothing on stderr but errors
   --help, --version
 
@@ -36,11 +36,11 @@ Exit codes: 0 the stream ended, --max was reached, or the reader of stdout left
 export const DEMO_HELP = `Usage: resilient-sse demo [options]
 
 Streams events from a server in a process of its own, on 127.0.0.1, while every
-kind of fault that has a right recovery strikes once, at seeded positions. Then
-tells for each which layer noticed it, after how long, when the next event came,
-and how many events were lost or doubled, byte for byte against the server's
-log. Everything is measured; the times of layers are shortened by the options
-that the first lines show.
+kind of fault that has a right recovery strikes once, at seeded positions. For
+each it tells which layer noticed it and when, when the event came that was due,
+and how many were lost or doubled, byte for byte against the server's log. All
+of it is measured; the options in the first lines make the client less patient
+than it is by default. "http" is the answer itself: its status, type and end.
 
   --events N       how many events; 400 to 1000000, default 10000
   --seed S         another order, other positions, other data; default 1

@@ -86,7 +86,7 @@ async function show(
   const finished = await run(started, without, (state, told) => progress.update(state, told))
   progress.done()
   const result = await report(finished, without)
-  await write(stdout, json ? `${JSON.stringify({ seed, ...result })}\n` : render(result, paint))
+  await write(stdout, json ? `${JSON.stringify({ seed, ...result })}\n` : render(result, paint, stdout.rows))
   return result.ok ? 0 : 1
 }
 

@@ -3,7 +3,7 @@ import type { Run, Told } from './run.ts'
 
 /** How often the line is drawn again, in milliseconds: smooth enough, and no work worth speaking of. */
 const FRAME_MS = 80
-const BAR = 20
+const BAR = 10
 /** Piped: a line each time another tenth has come. */
 const PARTS = 10
 
@@ -40,7 +40,7 @@ export class Progress {
     const bar = this.#paint('green', '█'.repeat(done)) + this.#paint('dim', '░'.repeat(BAR - done))
     const width = (this.#out.columns ?? 80) - BAR - 3
     const past = plan.strokes.filter(({ place }) => place.at <= reception.received)
-    const counts = `${grouped(reception.received)}/${grouped(total)}, ${past.length}/${plan.strokes.length} faults`
+    const counts = `${grouped(reception.received)}/${grouped(total)} · ${past.length}/${plan.strokes.length}`
     const now = past.at(-1)?.fault.name
     return ` ${bar} ${`${counts} · ${now === undefined ? '' : `${now}: `}${this.#state}`.slice(0, width)}`
   }

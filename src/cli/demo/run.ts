@@ -13,8 +13,8 @@ export const CLIENT = {
   breaker: { cooldownMs: 1_000 },
 } as const satisfies ResilientSseOptions
 
-/** A run that is not over by then is stuck: all faults together take half of it. */
-const limitMs = (events: number, faults: number) => 15_000 + 1_000 * faults + events / 5
+/** A run that is not over by then is stuck: all faults together take half of it, and the demo a minute at most. */
+const limitMs = (events: number, faults: number) => 8_000 + 1_200 * faults + events / 5
 
 /** What the stream told, and how many events had come by then. */
 export interface Told {

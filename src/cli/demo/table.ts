@@ -42,14 +42,20 @@ function rowLine(row: Row, paint: Paint): string {
   return bad ? paint('red', text) : text
 }
 
-/** The report for people, in lines of at most 79 columns. */
-export function render(report: Report, paint: Paint): string {
+/**
+ * The report for people, in lines of at most 79 columns. `height`: of the terminal, if it is one; when the titles scroll
+ * away, they are repeated.
+ */
+export function render(report: Report, paint: Paint, height = Number.POSITIVE_INFINITY): string {
   const { rows, events, received, lost, doubled, altered, disordered, beside } = report
+  const titles = [COLUMNS.map(([above]) => above), COLUMNS.map(([, title]) => title)].map(cells =>
+    paint('bold', line(cells)),
+  )
   const lines = [
     '',
-    paint('bold', line(COLUMNS.map(([above]) => above))),
-    paint('bold', line(COLUMNS.map(([, title]) => title))),
+    ...titles,
     ...rows.map(row => rowLine(row, paint)),
+    ...(rows.length + 10 > height ? titles : []),
     '',
     `${grouped(received)} of ${grouped(events)} events, ${grouped(report.bytes)} bytes, compared with the server's log:`,
     `${lost} lost, ${doubled} doubled, ${altered} altered, ${disordered} out of order.`,
