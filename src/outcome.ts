@@ -10,7 +10,7 @@ const CERTIFICATE_CODE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|CRL_|INVALID_CA|PATH_LENGTH_|INVALID_PURPOSE|ERROR_IN_CERT|ERROR_IN_CRL)/
 /** `cause.code`s of the network: libuv's (files too: a socket may be one), getaddrinfo's, TLS's, undici's, the parser's. */
 const NETWORK_CODE =
-  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|UND_ERR_(?!INVALID_ARG|ABORTED$|NOT_SUPPORTED|REQ_CONTENT))/
+  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|HTTPParserError$|UND_ERR_(?!INVALID_ARG|ABORTED$|NOT_SUPPORTED|REQ_CONTENT))/
 
 export function isRedirect(status: number): boolean {
   return REDIRECT_STATUS.has(status)
@@ -122,7 +122,7 @@ function causeCode(error: unknown): string | undefined {
   for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth++) {
     if ('code' in link && typeof link.code === 'string') return link.code
     // What undici's parser cannot read has a code for some faults and none for others; all of it came off the network.
-    if (link.name === 'HTTPParserError') return 'HPE_INVALID'
+    if (link.name === 'HTTPParserError') return link.name
     // Happy eyeballs tells all its attempts; they failed alike for our purpose.
     if (link instanceof AggregateError && link.errors.length > 0) return causeCode(link.errors[0])
   }
