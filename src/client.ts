@@ -4,22 +4,22 @@ import { Connection, rotated } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
+import { Failure } from './failure.ts'
 import { Intake } from './intake.ts'
-import { Watchdog } from './layers/heartbeat.ts'
-import { Rhythm } from './layers/rhythm.ts'
-import { createTransport, type Transport } from './layers/tcp.ts'
+import { patienceOf, Rhythm } from './layers/heartbeat.ts'
 import { callSafely, Lifecycle, type StreamState } from './lifecycle.ts'
 import type { ResolvedOptions } from './options.ts'
 import { dropReason } from './outcome.ts'
 import { Pause } from './pause.ts'
-import { ENDED, Failure, Recovery } from './recovery.ts'
-import { DialFailure, type Dialled, dial } from './request.ts'
-import { countLifecycle, createStats, type SseStats } from './stats.ts'
+import { race } from './race.ts'
+import { ENDED, Recovery } from './recovery.ts'
+import { type Dialled, dial } from './request.ts'
+import { countLifecycle, createStats, report, type SseStats } from './stats.ts'
 import { Saver } from './stores/saver.ts'
+import { createTransport, type Transport } from './transport.ts'
 
 /** p-retry runs one outage; how long to wait is layer 4's decision alone. */
 const NO_DELAYS = { retries: Number.POSITIVE_INFINITY, minTimeout: 0, factor: 1 } as const
-const MAX_OPEN_TIMEOUT_MS = 300_000
 /** Why a life was ended, unless the user's signal has a reason of its own. */
 const OVER = new SseError('ERR_SSE_CLOSED', 'The stream is over')
 
@@ -37,7 +37,6 @@ export class Client {
   readonly #rhythm = new Rhythm()
   readonly #intake: Intake
   readonly #saver: Saver | undefined
-  #openTimeoutMs: number
   #connection: Connection | undefined
   /** How the last connection was lost, until the outage that it began takes it up. */
   #loss: Failure | undefined
@@ -50,7 +49,6 @@ export class Client {
   constructor(options: ResolvedOptions, owner: object) {
     const { resume } = options
     this.#options = options
-    this.#openTimeoutMs = options.openTimeoutMs
     this.#transport = createTransport(options.tcp, options.dispatcher, options.fetch)
     this.#lifecycle = new Lifecycle(options.onLifecycle, event => {
       countLifecycle(this.#stats, event)
@@ -92,7 +90,7 @@ export class Client {
   }
 
   async #begin(): Promise<void> {
-    const { signal, breaker } = this.#options
+    const { signal } = this.#options
     if (signal !== undefined) {
       const onAbort = () => void this.end('aborted', signal.reason)
       if (signal.aborted) onAbort()
@@ -101,8 +99,10 @@ export class Client {
     }
     this.#life.signal.throwIfAborted()
     this.state = 'connecting'
-    if (breaker) this.#atEnd.push(breaker.watch(() => this.#tellCircuit()))
-    const stored = await this.#saver?.load()
+    this.#atEnd.push(this.#recovery.begin())
+    const saver = this.#saver
+    if (saver === undefined) return
+    const stored = await race(this.#life.signal, () => saver.load())
     if (stored !== undefined) this.#seed(stored)
   }
 
@@ -147,27 +147,16 @@ export class Client {
         lastEventId,
         signal: this.#life.signal,
         everOpened: this.#recovery.everOpened,
-        openTimeoutMs: this.#openTimeoutMs,
+        openTimeoutMs: this.#recovery.openTimeoutMs,
         onDial: url => this.#lifecycle.tell('dial', { url, attempt, lastEventId }),
       })
-    } catch (thrown) {
+    } catch (failure) {
       this.#life.signal.throwIfAborted()
-      if (!(thrown instanceof DialFailure)) throw thrown
-      const { error, written } = thrown
-      if (error.code === 'ERR_SSE_OPEN_TIMEOUT' && written) {
-        this.#openTimeoutMs = Math.max(
-          this.#openTimeoutMs,
-          Math.min(2 * this.#openTimeoutMs, MAX_OPEN_TIMEOUT_MS),
-        )
+      if (failure instanceof Failure) {
+        const facts = { opened: false, openMs: 0, events: 0, discardedChars: 0 }
+        this.#lifecycle.tell('drop', { ...facts, reason: dropReason(failure.error), error: failure.error })
       }
-      const facts = { opened: false, openMs: 0, events: 0, discardedChars: 0 }
-      this.#lifecycle.tell('drop', { ...facts, reason: dropReason(error), error })
-      throw new Failure(error, {
-        opened: false,
-        progress: 'nothing',
-        tookMs: performance.now() - startedAt,
-        written,
-      })
+      throw failure
     }
     return dialled && this.#open(dialled, startedAt, lastEventId)
   }
@@ -177,7 +166,7 @@ export class Client {
     startedAt: number,
     lastEventId: string | undefined,
   ): Connection {
-    const { maxEventChars, maxConnectionMs } = this.#options
+    const { maxEventChars, maxConnectionMs, heartbeat } = this.#options
     if (this.#life.signal.aborted) {
       // Closed in the very moment in which the response came.
       abort.abort()
@@ -193,9 +182,10 @@ export class Client {
     })
     // Known from here on, so that a listener which closes the stream reaches it.
     this.#connection = connection
+    this.#rhythm.interrupt()
+    if (heartbeat) connection.guard(heartbeat, this.#rhythm, this.#lifecycle)
     this.state = 'open'
     this.#recovery.opened()
-    this.#guard(connection)
     const { status, headers } = response
     const tookMs = connection.openedAt - startedAt
     this.#lifecycle.tell('open', { url, status, headers, tookMs, resumed: lastEventId !== undefined })
@@ -206,21 +196,6 @@ export class Client {
       throw gap
     }
     return connection
-  }
-
-  /** Layer 2 watches over the connection. */
-  #guard(connection: Connection): void {
-    const { heartbeat } = this.#options
-    this.#rhythm.interrupt()
-    if (heartbeat === false) return
-    const watchdog = new Watchdog(heartbeat, this.#rhythm, {
-      stall: (phase, silentMs) => this.#lifecycle.tell('stall', { phase, silentMs }),
-      dead: error => {
-        this.#lifecycle.tell('stall', { phase: 'dead', silentMs: error.silentMs })
-        connection.fail(error)
-      },
-    })
-    connection.guard(watchdog)
   }
 
   /** One network read: what is new in it. `undefined`: the connection is lost. */
@@ -269,14 +244,6 @@ export class Client {
     callSafely(this.#options.onComment, comment)
   }
 
-  #tellCircuit(): void {
-    const { breaker } = this.#options
-    if (breaker === false) return
-    const { state, failures } = breaker
-    const retryAt = state === 'open' ? Date.now() + breaker.retryInMs(performance.now()) : undefined
-    this.#lifecycle.tell('circuit', { state, failures, retryAt })
-  }
-
   reconnect(): void {
     if (!this.#options.repeatable) {
       const { method } = this.#options
@@ -291,15 +258,12 @@ export class Client {
 
   stats(): SseStats {
     const { breaker, heartbeat } = this.#options
-    const stats = structuredClone(this.#stats)
-    stats.backoff.failures = this.#recovery.backoff.failures
-    stats.breaker.state = breaker ? breaker.state : 'off'
-    stats.dedupe.ids = this.#intake.size
-    if (heartbeat) {
-      stats.heartbeat.timeoutMs =
-        heartbeat.timeoutMs === 'auto' ? this.#rhythm.timeoutMs : heartbeat.timeoutMs
-    }
-    return stats
+    return report(this.#stats, {
+      patienceMs: heartbeat === false ? 0 : patienceOf(heartbeat, this.#rhythm),
+      failures: this.#recovery.backoff.failures,
+      breaker: breaker === false ? 'off' : breaker.state,
+      ids: this.#intake.size,
+    })
   }
 
   /** The end, whoever wants it: sockets and timers go at once, then the last handled id is saved. */
@@ -310,7 +274,6 @@ export class Client {
     this.#connection?.fail(this.#life.signal.reason)
     this.#connection = undefined
     this.delivery.discard()
-    this.#recovery.release()
     for (const undo of this.#atEnd) undo()
     this.#intake.endRun()
     this.#lifecycle.tell('close', { reason, error })

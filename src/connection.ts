@@ -3,9 +3,11 @@ import type { ByteSource } from './body.ts'
 import { createDecoder } from './decode.ts'
 import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
-import type { Watchdog } from './layers/heartbeat.ts'
+import type { ResolvedHeartbeat, Rhythm } from './layers/heartbeat.ts'
+import type { Lifecycle } from './lifecycle.ts'
 import { readFailure } from './outcome.ts'
 import { watch } from './watch.ts'
+import { Watchdog } from './watchdog.ts'
 
 const NO_MOVES: Batch['cursorMoves'] = []
 
@@ -56,10 +58,16 @@ export class Connection {
     return this.#pendingChars
   }
 
-  /** Layer 2 looks after this connection until its end. */
-  guard(watchdog: Watchdog): void {
-    this.#watchdog = watchdog
-    this.#release.push(watch(watchdog))
+  /** Layer 2 watches over this connection until its end. */
+  guard(heartbeat: ResolvedHeartbeat, rhythm: Rhythm, lifecycle: Lifecycle): void {
+    this.#watchdog = new Watchdog(heartbeat, rhythm, {
+      stall: (phase, silentMs) => lifecycle.tell('stall', { phase, silentMs }),
+      dead: error => {
+        lifecycle.tell('stall', { phase: 'dead', silentMs: error.silentMs })
+        this.fail(error)
+      },
+    })
+    this.#release.push(watch(this.#watchdog))
   }
 
   /** The next chunk's events; an empty batch when it ended none. One read at a time. */

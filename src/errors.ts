@@ -105,8 +105,15 @@ export class SseHeartbeatError extends SseError {
   /** How long no byte had come (with `eventTimeoutMs`: no event), in milliseconds. */
   readonly silentMs: number
 
-  constructor(message: string, silentMs: number) {
-    super('ERR_SSE_HEARTBEAT', message, { retryable: true })
+  /** `missing`: what did not come. */
+  constructor(missing: 'first byte' | 'byte' | 'event', silentMs: number) {
+    const seconds = (silentMs / 1_000).toFixed(silentMs < 10_000 ? 1 : 0)
+    const but = {
+      'first byte': 'since the headers; a proxy on the way may be buffering the stream',
+      byte: 'although the connection is open',
+      event: 'only comments',
+    }
+    super('ERR_SSE_HEARTBEAT', `No ${missing} for ${seconds} s, ${but[missing]}`, { retryable: true })
     this.silentMs = silentMs
   }
 }

@@ -1,14 +1,12 @@
 import { type GapReason, SseGapError } from './errors.ts'
 import { type Batch, cursorAfter } from './event.ts'
+import type { Progress } from './failure.ts'
 import { Dedupe } from './layers/dedupe.ts'
 import { ReplayDetector } from './layers/replay.ts'
 import { Cursor } from './layers/resume.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ResolvedOptions } from './options.ts'
 import { Sieve } from './sieve.ts'
-
-/** What a connection brought; it decides whether its end counts as a failure. */
-export type Progress = 'news' | 'data' | 'nothing'
 
 /** Layers 3 and 5 at work on what was read: the cursor, duplicates, and gaps that are told. */
 export class Intake {

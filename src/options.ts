@@ -1,26 +1,20 @@
 import type { Dispatcher } from 'undici'
-import {
-  checkBoolean,
-  checkFunction,
-  checkGroup,
-  checkNumber,
-  checkObject,
-  checkOneOf,
-  refuse,
-  withDefaults,
-} from './checks.ts'
+import { checkBoolean, checkFunction, checkGroup, checkNumber, refuse, withDefaults } from './checks.ts'
 import { SseError } from './errors.ts'
-import { BACKOFF_DEFAULTS, type BackoffOptions } from './layers/backoff.ts'
-import { BREAKER_DEFAULTS, Breaker, type BreakerOptions } from './layers/breaker.ts'
-import { DEDUPE_DEFAULTS, type DedupeOptions } from './layers/dedupe.ts'
 import {
-  HEARTBEAT_DEFAULTS,
-  type HeartbeatOptions,
-  PROBE_DEFAULTS,
-  type ResolvedHeartbeat,
-} from './layers/heartbeat.ts'
-import { RESUME_DEFAULTS, type ResumeOptions } from './layers/resume.ts'
-import { checkDispatcher, type ResolvedTcp, TCP_DEFAULTS, type TcpOptions } from './layers/tcp.ts'
+  resolveBackoff,
+  resolveBreaker,
+  resolveDedupe,
+  resolveHeartbeat,
+  resolveResume,
+  resolveTcp,
+} from './groups.ts'
+import type { BackoffOptions } from './layers/backoff.ts'
+import type { Breaker, BreakerOptions } from './layers/breaker.ts'
+import type { DedupeOptions } from './layers/dedupe.ts'
+import type { HeartbeatOptions, ResolvedHeartbeat } from './layers/heartbeat.ts'
+import type { ResolvedResume, ResumeOptions } from './layers/resume.ts'
+import { checkDispatcher, type ResolvedTcp, type TcpOptions } from './layers/tcp.ts'
 import type { LifecycleListener } from './lifecycle.ts'
 import { mayHaveBody, parseUrl, toHeaders } from './request.ts'
 
@@ -120,7 +114,7 @@ export interface ResolvedOptions
   repeatable: boolean
   tcp: ResolvedTcp | false
   heartbeat: ResolvedHeartbeat | false
-  resume: (ResumeOptions & Required<Pick<ResumeOptions, 'ack' | 'onGap'>>) | false
+  resume: ResolvedResume | false
   backoff: Required<BackoffOptions> | false
   breaker: Breaker | false
   dedupe: Required<DedupeOptions> | false
@@ -155,8 +149,7 @@ const DEFAULTS = {
   reconnectOnEnd: true,
 } as const
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const DAY_MS = 86_400_000
 /** V8's longest string on 64 bits. */
 const MAX_STRING = 536_870_888
 
@@ -256,92 +249,4 @@ function checkConnections(options: ResilientSseOptions): void {
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
     throw new SseError('ERR_SSE_OPTION', 'dispatcher: cannot take effect beside fetch; bind it to that fetch')
   }
-}
-
-function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
-  checkGroup('tcp', given, [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'])
-  const tcp = withDefaults(TCP_DEFAULTS, given)
-  checkNumber('tcp.keepAliveDelayMs', tcp.keepAliveDelayMs, 1_000, 2 * HOUR_MS)
-  checkNumber('tcp.connectTimeoutMs', tcp.connectTimeoutMs, 100, 300_000)
-  checkBoolean('tcp.noDelay', tcp.noDelay)
-  checkBoolean('tcp.allowH2', tcp.allowH2)
-  if (tcp.connect !== undefined) checkObject('tcp.connect', tcp.connect, 'an object')
-  const { proxy } = tcp
-  if (proxy !== undefined && proxy !== 'env' && !/^(https?|socks5?):\/\/[^/]/i.test(String(proxy))) {
-    // Not repeated: it may hold a password.
-    throw new SseError('ERR_SSE_OPTION', "tcp.proxy: not an http(s) or socks5 URL, and not 'env'")
-  }
-  return tcp
-}
-
-function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedHeartbeat {
-  checkGroup('heartbeat', given, ['timeoutMs', 'eventTimeoutMs', 'probe'])
-  const heartbeat = withDefaults(HEARTBEAT_DEFAULTS, given)
-  const { timeoutMs, eventTimeoutMs } = heartbeat
-  if (timeoutMs !== 'auto' && timeoutMs !== 0) checkNumber('heartbeat.timeoutMs', timeoutMs, 50, DAY_MS)
-  if (eventTimeoutMs !== 0) checkNumber('heartbeat.eventTimeoutMs', eventTimeoutMs, 50, DAY_MS)
-  if (heartbeat.probe === undefined) return { timeoutMs, eventTimeoutMs, probe: undefined }
-  checkGroup('heartbeat.probe', heartbeat.probe, ['afterMs', 'timeoutMs', 'send'], 'an object')
-  const probe = withDefaults(PROBE_DEFAULTS, heartbeat.probe)
-  checkNumber('heartbeat.probe.afterMs', probe.afterMs, 10, HOUR_MS)
-  checkNumber('heartbeat.probe.timeoutMs', probe.timeoutMs, 10, HOUR_MS)
-  checkFunction('heartbeat.probe.send', probe.send)
-  return { timeoutMs, eventTimeoutMs, probe }
-}
-
-function resolveResume(
-  given: ResumeOptions | undefined,
-  headers: unknown,
-): Exclude<ResolvedOptions['resume'], false> {
-  checkGroup('resume', given, ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'])
-  const resume = withDefaults(RESUME_DEFAULTS, given)
-  checkOneOf('resume.ack', resume.ack, ['next', 'manual'])
-  checkOneOf('resume.onGap', resume.onGap, ['report', 'throw'])
-  for (const name of ['lastEventId', 'queryParameter'] as const) {
-    if (resume[name] !== undefined && typeof resume[name] !== 'string')
-      refuse(`resume.${name}`, resume[name], 'a string')
-  }
-  if (/[\0\r\n]/.test(resume.lastEventId ?? '')) {
-    throw new SseError('ERR_SSE_OPTION', 'resume.lastEventId: no event id contains NUL, CR or LF')
-  }
-  if (resume.isNext !== undefined && resume.isNext !== 'decimal')
-    checkFunction('resume.isNext', resume.isNext)
-  const { store } = resume
-  if (store !== undefined && (typeof store?.load !== 'function' || typeof store?.save !== 'function')) {
-    refuse('resume.store', store, 'an object with load() and save(), such as fileStore(path)')
-  }
-  if (typeof headers !== 'function' && toHeaders(headers as HeadersInit).has('last-event-id')) {
-    throw new SseError(
-      'ERR_SSE_OPTION',
-      'headers: Last-Event-ID would stop the cursor; use resume.lastEventId',
-    )
-  }
-  return resume
-}
-
-function resolveBackoff(given: BackoffOptions | undefined): Required<BackoffOptions> {
-  checkGroup('backoff', given, Object.keys(BACKOFF_DEFAULTS))
-  const backoff = withDefaults(BACKOFF_DEFAULTS as Required<BackoffOptions>, given)
-  checkNumber('backoff.baseMs', backoff.baseMs, 0, HOUR_MS)
-  checkNumber('backoff.maxMs', backoff.maxMs, 1, HOUR_MS)
-  checkNumber('backoff.factor', backoff.factor, 1, 10)
-  checkNumber('backoff.resetAfterMs', backoff.resetAfterMs, 0, HOUR_MS)
-  checkNumber('backoff.maxAttempts', backoff.maxAttempts, 1, Number.POSITIVE_INFINITY)
-  if (typeof backoff.jitter === 'number') checkNumber('backoff.jitter', backoff.jitter, 0, 1)
-  else checkOneOf('backoff.jitter', backoff.jitter, ['full', 'equal', 'decorrelated'])
-  return backoff
-}
-
-function resolveBreaker(given: ResilientSseOptions['breaker']): Breaker | false {
-  if (given === false || given instanceof Breaker) return given
-  checkGroup('breaker', given, Object.keys(BREAKER_DEFAULTS))
-  return new Breaker(withDefaults(BREAKER_DEFAULTS as Required<BreakerOptions>, given))
-}
-
-function resolveDedupe(given: DedupeOptions | undefined): Required<DedupeOptions> {
-  checkGroup('dedupe', given, Object.keys(DEDUPE_DEFAULTS))
-  const dedupe = withDefaults(DEDUPE_DEFAULTS as Required<DedupeOptions>, given)
-  checkNumber('dedupe.capacity', dedupe.capacity, 1, 10_000_000)
-  checkOneOf('dedupe.by', dedupe.by, ['id', 'id+data'])
-  return dedupe
 }

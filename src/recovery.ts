@@ -1,37 +1,15 @@
 import { SseCircuitOpenError, SseError } from './errors.ts'
-import type { Progress } from './intake.ts'
+import type { Failure, Progress } from './failure.ts'
 import { Backoff, clampServerDelay } from './layers/backoff.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Pause } from './pause.ts'
 
-/** A dial that failed, or a connection that ended. An Error, because p-retry hands on nothing else. */
-export class Failure extends Error {
-  readonly error: SseError
-  /** Whether there was a connection. */
-  readonly opened: boolean
-  readonly progress: Progress
-  /** Since the dial. */
-  readonly tookMs: number
-  /** Whether the request may have reached the server. */
-  readonly written: boolean
-
-  constructor(
-    error: SseError,
-    facts: { opened: boolean; progress: Progress; tookMs: number; written: boolean },
-  ) {
-    super(error.message)
-    this.error = error
-    this.opened = facts.opened
-    this.progress = facts.progress
-    this.tookMs = facts.tookMs
-    this.written = facts.written
-  }
-}
-
 /** The end was clean and asks for nothing more. */
 export const ENDED = Symbol('ended')
 
+/** Some frameworks withhold the headers until there is an event: the limit on them grows to this. */
+const MAX_OPEN_TIMEOUT_MS = 300_000
 /** A server that keeps ending fresh connections is asked once a second, unless its `retry:` sets another pace. */
 const LEAST_POLL_MS = 1_000
 
@@ -39,6 +17,8 @@ const LEAST_POLL_MS = 1_000
 export class Recovery {
   readonly backoff: Backoff
   everOpened = false
+  /** From the dial to the headers. */
+  openTimeoutMs: number
   #refreshed = false
   /** Whether the present connection has proved its health. */
   #healthy = false
@@ -53,6 +33,7 @@ export class Recovery {
 
   constructor(options: ResolvedOptions, lifecycle: Lifecycle, pause: Pause) {
     this.#options = options
+    this.openTimeoutMs = options.openTimeoutMs
     this.#lifecycle = lifecycle
     this.#pause = pause
     this.backoff = new Backoff(options.backoff, () => Math.random())
@@ -78,9 +59,19 @@ export class Recovery {
     if (this.#options.breaker) this.#options.breaker.healthy()
   }
 
-  /** Gives a probe slot back that was taken and not used. */
-  release(): void {
-    if (this.#options.breaker) this.#options.breaker.release(this, performance.now())
+  /** Tells what becomes of the breaker, until the returned function is called: then a probe slot is given back, too. */
+  begin(): () => void {
+    const { breaker } = this.#options
+    if (breaker === false) return () => {}
+    const unwatch = breaker.watch(() => {
+      const { state, failures } = breaker
+      const retryAt = state === 'open' ? Date.now() + breaker.retryInMs(performance.now()) : undefined
+      this.#lifecycle.tell('circuit', { state, failures, retryAt })
+    })
+    return () => {
+      unwatch()
+      breaker.release(this, performance.now())
+    }
   }
 
   /** Resolves when it is time to dial again. Throws the error that ends the stream, or {@link ENDED}. */
@@ -136,10 +127,14 @@ export class Recovery {
     this.backoff.failures++
     if (error.code === 'ERR_SSE_HEARTBEAT') this.backoff.failures += this.#doubtful
     this.#doubtful = 0
+    const headersWithheld = error.code === 'ERR_SSE_OPEN_TIMEOUT' && written
+    if (headersWithheld && this.openTimeoutMs < MAX_OPEN_TIMEOUT_MS) {
+      this.openTimeoutMs = Math.min(2 * this.openTimeoutMs, MAX_OPEN_TIMEOUT_MS)
+    }
     const { breaker } = this.#options
     if (breaker === false) return
     // An answer that speaks of this request alone says nothing about the service; nor do headers that are withheld.
-    if (!error.retryable || (error.code === 'ERR_SSE_OPEN_TIMEOUT' && written)) this.release()
+    if (!error.retryable || headersWithheld) breaker.release(this, performance.now())
     else breaker.failed(this, performance.now())
   }
 

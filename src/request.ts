@@ -1,9 +1,11 @@
 import type { ByteSource } from './body.ts'
 import { SseError, SseHttpError } from './errors.ts'
+import { Failure } from './failure.ts'
 import { headerValue } from './layers/resume.ts'
-import type { Transport } from './layers/tcp.ts'
 import type { RequestContext, ResolvedOptions } from './options.ts'
 import { dialFailure, hasFraming, isRedirect, judgeResponse, publicUrl } from './outcome.ts'
+import { race } from './race.ts'
+import type { Transport } from './transport.ts'
 
 /** [HTML] and [Fetch] both stop after 20. */
 const MAX_REDIRECTS = 20
@@ -35,23 +37,13 @@ export interface Dialled {
   cleanEnd: boolean
 }
 
-/** What a failed dial throws beside the error: whether the request may have reached the server. */
-export class DialFailure {
-  readonly error: SseError
-  readonly written: boolean
-
-  constructor(error: SseError, written: boolean) {
-    this.error = error
-    this.written = written
-  }
-}
-
-/** One dial: URL, headers and body of the moment, redirects, the verdict on the answer. `undefined` for 204. */
+/** One dial: URL, headers and body of the moment, redirects, the verdict on the answer. `undefined` for 204. @throws Failure */
 export async function dial(
   options: ResolvedOptions,
   transport: Transport,
   context: DialContext,
 ): Promise<Dialled | undefined> {
+  const startedAt = performance.now()
   const abort = new AbortController()
   let written = false
   let host = 'the server'
@@ -79,7 +71,9 @@ export async function dial(
     abort.abort()
     // A TypeError of the user's own functions is a mistake, not the network's word for itself.
     const fromFetch = transport.custom && written
-    throw new DialFailure(dialFailure(error, host, fromFetch, context.everOpened), written)
+    const tookMs = performance.now() - startedAt
+    const judged = dialFailure(error, host, fromFetch, context.everOpened)
+    throw new Failure(judged, { opened: false, progress: 'nothing', tookMs, written })
   } finally {
     clearTimeout(limit)
     context.signal.removeEventListener('abort', cancel)
@@ -172,8 +166,15 @@ async function follow(
     const headers = new Headers(hop.userHeaders)
     for (const [name, value] of hop.protocolHeaders)
       if (!headers.has(name) || name === 'last-event-id') headers.set(name, value)
-    const init: RequestInit = { method: hop.method, headers, redirect: 'manual', signal: abort.signal }
+    const init: RequestInit & { duplex?: 'half' } = {
+      method: hop.method,
+      headers,
+      redirect: 'manual',
+      signal: abort.signal,
+    }
     if (hop.body !== undefined && hop.body !== null) init.body = hop.body
+    // [Fetch] a stream may be sent only with this said.
+    if (hop.body instanceof ReadableStream) init.duplex = 'half'
     const { response, body } = await transport.fetch(hop.url, init, onWritten)
     if (!isRedirect(response.status)) {
       const verdict = judgeResponse(response, hop.url, everOpened)
@@ -229,12 +230,4 @@ export function mayHaveBody(method: string): boolean {
 function openTimeout(ms: number, written: boolean): SseError {
   const what = written ? 'No response headers' : 'No connection'
   return new SseError('ERR_SSE_OPEN_TIMEOUT', `${what} within openTimeoutMs, ${ms}`, { retryable: true })
-}
-
-/** Runs `work`, and gives up on it when the signal aborts: under some fetches an abort alone rejects nothing. */
-function race<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    work().then(resolve, reject)
-  })
 }

@@ -32,6 +32,20 @@ export function createStats(): SseStats {
   }
 }
 
+/** The counters together with what is known only now. */
+export function report(
+  stats: SseStats,
+  now: { patienceMs: number; failures: number; breaker: BreakerState | 'off'; ids: number },
+): SseStats {
+  return {
+    ...structuredClone(stats),
+    heartbeat: { ...stats.heartbeat, timeoutMs: now.patienceMs },
+    backoff: { ...stats.backoff, failures: now.failures },
+    breaker: { ...stats.breaker, state: now.breaker },
+    dedupe: { ...stats.dedupe, ids: now.ids },
+  }
+}
+
 /** Everything but events and bytes, which have no lifecycle event each. */
 export function countLifecycle(stats: SseStats, event: LifecycleEvent): void {
   switch (event.type) {

@@ -1,5 +1,5 @@
-import type { Watchdog } from './layers/heartbeat.ts'
 import { machine } from './machine.ts'
+import type { Watchdog } from './watchdog.ts'
 
 /** How often the machine's own addresses are compared; an address must be absent in two looks. */
 const ADDRESS_LOOK_MS = 2_000

@@ -19,7 +19,7 @@ describe('each error', () => {
   test.each([
     [new SseError('ERR_SSE_NETWORK', 'x'), 'SseError', 'ERR_SSE_NETWORK'],
     [httpError(), 'SseHttpError', 'ERR_SSE_HTTP'],
-    [new SseHeartbeatError('x', 30_000), 'SseHeartbeatError', 'ERR_SSE_HEARTBEAT'],
+    [new SseHeartbeatError('byte', 30_000), 'SseHeartbeatError', 'ERR_SSE_HEARTBEAT'],
     [
       new SseCircuitOpenError({ failures: 6, retryAt: 5, lastEventId: '7', cause: undefined }),
       'SseCircuitOpenError',
@@ -92,7 +92,7 @@ describe('SseHttpError', () => {
 })
 
 test('SseHeartbeatError is worth another dial and says how long the silence was', () => {
-  expect(new SseHeartbeatError('x', 30_500)).toMatchObject({ silentMs: 30_500, retryable: true })
+  expect(new SseHeartbeatError('byte', 30_500)).toMatchObject({ silentMs: 30_500, retryable: true })
 })
 
 test('SseCircuitOpenError says how many failures, when to come back, where to resume, and what went wrong last', () => {

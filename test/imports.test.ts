@@ -132,7 +132,11 @@ describe('packages', () => {
     ]
     expect(users('p-retry')).toEqual(['client.ts'])
     expect(users('eventsource-parser')).toEqual(['connection.ts'])
-    expect(users('undici').filter(file => !file.startsWith('cli/'))).toEqual(['index.ts', 'layers/tcp.ts'])
+    expect(users('undici').filter(file => !file.startsWith('cli/'))).toEqual([
+      'index.ts',
+      'layers/tcp.ts',
+      'transport.ts',
+    ])
   })
 
   test('no others are imported, beside Node’s own', () => {

@@ -2,8 +2,7 @@
 export interface DedupeOptions {
   /**
    * How many ids are remembered, least recently seen out first. 1 to 10,000,000. Default 10,000: an hour of three
-   * events a second, in about 1 MB. Ids of earlier connections stay until a replay has passed the cursor, so twice as
-   * many can be held for a while.
+   * events a second, in about 1 MB. Until a replay has passed the cursor, twice as many may be held.
    */
   capacity?: number
   /**
@@ -15,24 +14,20 @@ export interface DedupeOptions {
 
 export const DEDUPE_DEFAULTS = { capacity: 10_000, by: 'id' } as const satisfies Required<DedupeOptions>
 
-/** The part of an event that this layer looks at. An inherited id is no key: it would swallow the events after it. */
+/** What this layer looks at. An inherited id is no key: it would swallow the events after it. */
 interface Identified {
   readonly id?: string | undefined
   readonly data: string
 }
 
 /**
- * The ids that were delivered. A duplicate is an event whose id was delivered on an *earlier* connection: repeats
- * within one connection are legal and pass. So the first connection costs one array store per event, and an index is
- * built only when there is a second one (a live `Map` costs 150 to 250 ns per event).
+ * The ids that were delivered. A duplicate is an event whose id was delivered on an *earlier* connection: so the first
+ * one costs an array store per event, and an index is built for the second (a live `Map` costs 150 to 250 ns an event).
  */
 export class Dedupe {
   readonly #capacity: number
   readonly #byData: boolean
-  /**
-   * Keys of this connection, one text per network read. Joined into a text of their own because ids are slices of the
-   * chunk they came in: 2,000 of them kept 600 MB alive.
-   */
+  /** Keys of this connection, joined per read: ids are slices of their chunk, and 2,000 of them kept 600 MB alive. */
   #reads: { keys: string; count: number }[] = []
   #count = 0
   /** Keys of earlier connections, oldest first; what was seen again or evicted is no longer in the index. */
@@ -50,8 +45,6 @@ export class Dedupe {
   get armed(): boolean {
     return this.#index !== undefined
   }
-
-  /** How many ids are held. */
   get size(): number {
     return this.#count + (this.#index?.size ?? 0)
   }
@@ -90,19 +83,16 @@ export class Dedupe {
     if (this.#index === undefined || !event.id) return false
     const key = this.#keyOf(event, event.id)
     if (!this.#index.delete(key)) return false
-    this.#append([key, ''], 1)
+    this.#append([key])
     return true
   }
 
-  /**
-   * The replay has passed the cursor. Only now may keys of earlier connections be evicted: a textbook LRU that meets a
-   * replay one event longer than itself evicts each key just before it comes, and drops nothing.
-   */
+  /** Only now may keys of earlier connections be evicted: a replay one longer than a textbook LRU evicts each in time. */
   passedCursor(): void {
     this.#mayEvict = true
   }
 
-  /** The server numbers anew: what the ids meant is void. */
+  /** The server numbers anew: the ids mean nothing now. */
   forget(): void {
     this.#index = undefined
     this.#order = []
@@ -113,22 +103,18 @@ export class Dedupe {
   /** These events were delivered. */
   remember(events: readonly Identified[]): void {
     const keys: string[] = []
-    for (let index = Math.max(0, events.length - this.#capacity); index < events.length; index++) {
-      const event = events[index] as Identified
-      if (event.id) keys.push(this.#keyOf(event, event.id))
-    }
+    for (const event of events) if (event.id) keys.push(this.#keyOf(event, event.id))
     if (keys.length === 0) return
-    // The empty element makes the text a new string even for one key, where join() would return the slice itself.
-    const count = keys.push('') - 1
-    this.#append(keys, count)
+    this.#append(keys.length > this.#capacity ? keys.slice(-this.#capacity) : keys)
     if (this.#index !== undefined && this.#mayEvict) this.#evict(this.#index)
   }
 
-  #append(keys: string[], count: number): void {
+  #append(keys: string[]): void {
+    // The empty element makes a new text even of one key, where join() would return the slice itself.
+    const count = keys.push('') - 1
     this.#reads.push({ keys: keys.join('\n'), count })
     this.#count += count
-    // Dropped in bulk: shifting a long array by one costs as much as shifting it by many.
-    if (this.#count < 2 * this.#capacity) return
+    if (this.#count < 2 * this.#capacity) return // In bulk: shifting an array by one costs as much as by many.
     let surplus = 0
     while (this.#count - (this.#reads[surplus]?.count ?? this.#count) >= this.#capacity) {
       this.#count -= this.#reads[surplus]?.count ?? 0

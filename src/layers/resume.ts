@@ -39,6 +39,8 @@ export interface ResumeOptions {
   queryParameter?: string
 }
 
+export type ResolvedResume = ResumeOptions & Required<Pick<ResumeOptions, 'ack' | 'onGap'>>
+
 export const RESUME_DEFAULTS = { ack: 'next', onGap: 'report' } as const satisfies ResumeOptions
 
 /** Proxies and servers begin to refuse header lines at 8 KiB; half of it leaves room for the others. */

@@ -1,16 +1,7 @@
-import {
-  Agent,
-  buildConnector,
-  Dispatcher,
-  EnvHttpProxyAgent,
-  ProxyAgent,
-  FormData as UndiciFormData,
-  fetch as undiciFetch,
-} from 'undici'
-import { type BodyHandler, type ByteSource, StreamSource, TapSource } from '../body.ts'
+import { Agent, buildConnector, Dispatcher, EnvHttpProxyAgent, ProxyAgent } from 'undici'
 import { SseError } from '../errors.ts'
 
-/** Layer 1: the agent with TCP keepalive, and the fetch bound to it. */
+/** Layer 1: the agent with TCP keepalive. */
 export interface TcpOptions {
   /**
    * Idle time before the kernel's first keepalive probe, in milliseconds. 1,000 to 7,200,000. Default 15,000: Node sends
@@ -41,61 +32,9 @@ export const TCP_DEFAULTS = {
 
 export type ResolvedTcp = TcpOptions & Required<Pick<TcpOptions, keyof typeof TCP_DEFAULTS>>
 
-/** A `fetch`, and what it can tell beyond the standard. */
-export interface Transport {
-  /** `onWritten` is called when the request has left; a custom fetch cannot tell and is given the benefit of doubt. */
-  fetch(
-    url: URL,
-    init: RequestInit,
-    onWritten: () => void,
-  ): Promise<{ response: Response; body: () => ByteSource }>
-  /** Whether the user brought the fetch. */
-  custom: boolean
-  /** Whether a response may legitimately show no framing (HTTP/2, custom fetches). */
-  mayBeUnframed: boolean
-}
+type AgentOptions = ResolvedTcp & { keepAlive?: boolean }
 
-/** Streams with the same plain options share an agent. */
 const agents = new Map<string, Dispatcher>()
-
-/** Without keepalive: what `tcp: false` means. */
-const TCP_OFF: ResolvedTcp & { keepAlive?: boolean } = { ...TCP_DEFAULTS, keepAlive: false }
-
-export function createTransport(
-  tcp: ResolvedTcp | false,
-  dispatcher: Dispatcher | undefined,
-  customFetch: typeof globalThis.fetch | undefined,
-): Transport {
-  if (customFetch !== undefined) {
-    return {
-      async fetch(url, init, onWritten) {
-        onWritten()
-        const response = await customFetch(url, init)
-        return { response, body: () => new StreamSource(response) }
-      },
-      custom: true,
-      mayBeUnframed: true,
-    }
-  }
-  const agent = dispatcher ?? agentFor(tcp || TCP_OFF)
-  return {
-    async fetch(url, init, onWritten) {
-      const tap = new TapSource()
-      // A dispatcher for one dial, to learn that its request has left and to take its body.
-      const dial = {
-        dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-          tap.attach(handler as BodyHandler, onWritten)
-          return agent.dispatch(options, handler)
-        },
-      }
-      const init7 = { ...init, body: forUndici(init.body), dispatcher: dial }
-      const response = (await undiciFetch(url, init7 as never)) as unknown as Response
-      return { response, body: () => (tap.tapped ? tap.of(response) : new StreamSource(response)) }
-    },
-    custom: false,
-    mayBeUnframed: dispatcher !== undefined || (tcp !== false && tcp.allowH2),
-  }
-}
 
 /** An undici 8 dispatcher fails in undici 7's fetch, and only when the first request is sent: refused here. */
 export function checkDispatcher(dispatcher: unknown): asserts dispatcher is Dispatcher {
@@ -106,7 +45,9 @@ export function checkDispatcher(dispatcher: unknown): asserts dispatcher is Disp
   )
 }
 
-function agentFor(tcp: ResolvedTcp & { keepAlive?: boolean }): Dispatcher {
+/** The agent for these options; streams with the same plain ones share it. `false`: no keepalive. */
+export function agentFor(options: ResolvedTcp | false): Dispatcher {
+  const tcp: AgentOptions = options || { ...TCP_DEFAULTS, keepAlive: false }
   const proxy = tcp.proxy ?? (process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined)
   if (tcp.connect !== undefined) return createAgent(tcp, proxy)
   const key = JSON.stringify({ ...tcp, proxy: String(proxy) })
@@ -115,10 +56,7 @@ function agentFor(tcp: ResolvedTcp & { keepAlive?: boolean }): Dispatcher {
   return agent
 }
 
-function createAgent(
-  tcp: ResolvedTcp & { keepAlive?: boolean },
-  proxy: string | URL | undefined,
-): Dispatcher {
+function createAgent(tcp: AgentOptions, proxy: string | URL | undefined): Dispatcher {
   const hop = {
     keepAlive: tcp.keepAlive ?? true,
     keepAliveInitialDelay: tcp.keepAliveDelayMs,
@@ -149,12 +87,4 @@ function withoutNoDelay(hop: buildConnector.BuildOptions): buildConnector.connec
       result[1]?.setNoDelay(false)
       callback(...result)
     })
-}
-
-/** undici sends the platform's own FormData as "[object FormData]". */
-function forUndici(body: RequestInit['body']): unknown {
-  if (!(body instanceof FormData)) return body
-  const copy = new UndiciFormData()
-  for (const [name, value] of body) copy.append(name, value as string)
-  return copy
 }

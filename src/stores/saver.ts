@@ -10,6 +10,7 @@ export class Saver {
   #writing: Promise<void> | undefined
   /** A store that refused to load may belong to another stream: it is not ours to close. */
   #loaded = false
+  #closed = false
   #failure: SseError | undefined
 
   constructor(store: CursorStore, onSaved: (id: string, error: SseError | undefined) => void) {
@@ -30,6 +31,11 @@ export class Saver {
         `The store's load() gave a value of type ${typeof id}, not a string`,
       )
     }
+    if (this.#closed) {
+      // The stream ended meanwhile, and nobody waits for the answer.
+      await this.#store.close?.()
+      return undefined
+    }
     this.#loaded = true
     this.#saved = id ?? undefined
     return this.#saved
@@ -42,6 +48,7 @@ export class Saver {
 
   /** Waits for the newest id to be written. Throws when it could not be. */
   async close(): Promise<void> {
+    this.#closed = true
     if (!this.#loaded) return
     await this.#writing
     // The last save failed: one more try, now that nothing newer will come.
