@@ -71,6 +71,8 @@ function createAgent(tcp: AgentOptions, proxy: string | URL | undefined): Dispat
     bodyTimeout: 0,
     headersTimeout: 0,
     allowH2: tcp.allowH2,
+    // undici overrules the connector's own.
+    ...(tcp.connect?.localAddress !== undefined && { localAddress: String(tcp.connect.localAddress) }),
   }
   if (proxy === undefined) return new Agent({ ...common, connect: tcp.noDelay ? hop : withoutNoDelay(hop) })
   const tls = { proxyTls: hop, requestTls: hop, connect: hop }

@@ -1,0 +1,151 @@
+import { createServer, type Server, Socket } from 'node:net'
+import { Agent, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { agentFor, checkDispatcher, TCP_DEFAULTS, type TcpOptions } from '../../src/layers/tcp.ts'
+
+const resolved = (options: TcpOptions = {}) => ({ ...TCP_DEFAULTS, ...options })
+
+let server: Server
+let url: string
+let sockets: Set<Socket>
+let requests: string[]
+/** What the client did to its sockets, in order. */
+let calls: string[]
+
+beforeEach(async () => {
+  sockets = new Set()
+  requests = []
+  calls = []
+  server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', data => {
+      requests.push(String(data).split('\r\n', 1)[0] as string)
+      // As a proxy it refuses: to be asked is enough.
+      if (requests.at(-1)?.startsWith('CONNECT'))
+        socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
+      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
+  const { setKeepAlive, setNoDelay } = Socket.prototype
+  vi.spyOn(Socket.prototype, 'setKeepAlive').mockImplementation(function (this: Socket, ...args) {
+    calls.push(`setKeepAlive ${args.join(' ')}`)
+    return setKeepAlive.apply(this, args)
+  })
+  vi.spyOn(Socket.prototype, 'setNoDelay').mockImplementation(function (this: Socket, ...args) {
+    calls.push(`setNoDelay ${args.join(' ')}`)
+    return setNoDelay.apply(this, args)
+  })
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+  for (const socket of sockets) socket.destroy()
+  server.close()
+})
+
+async function get(options: TcpOptions | false): Promise<string> {
+  const dispatcher = agentFor(options && resolved(options))
+  const response = await fetch(url, { dispatcher })
+  return response.text()
+}
+
+describe('a connection', () => {
+  test('has TCP keepalive after 15 s of idleness, by default', async () => {
+    expect(await get({})).toBe('ok')
+    expect(calls).toContain('setKeepAlive true 15000')
+  })
+
+  test('has it after as long as was asked for', async () => {
+    await get({ keepAliveDelayMs: 5_000 })
+    expect(calls).toContain('setKeepAlive true 5000')
+  })
+
+  test('has none when layer 1 is off', async () => {
+    await get(false)
+    expect(calls.filter(call => call.startsWith('setKeepAlive true'))).toEqual([])
+  })
+
+  test('sends at once, unless told otherwise', async () => {
+    await get({ connect: { family: 4 } })
+    expect(calls.filter(call => call === 'setNoDelay false')).toEqual([])
+    await get({ noDelay: false })
+    expect(calls.at(-1)).toBe('setNoDelay false')
+  })
+
+  test('is a new one for each dial, also while the last answer is still open', async () => {
+    await Promise.all([get({}), get({})])
+    await get({})
+    expect(sockets.size).toBe(3)
+  })
+
+  test('takes more options of net.connect, which win over ours', async () => {
+    await get({ connect: { localAddress: '127.0.0.2', keepAliveInitialDelay: 7_000 } })
+    expect([...sockets][0]?.remoteAddress).toBe('127.0.0.2')
+    expect(calls).toContain('setKeepAlive true 7000')
+  })
+
+  test('that cannot be made is given up after connectTimeoutMs', async () => {
+    const connect = { lookup: () => {} }
+    const dispatcher = agentFor(resolved({ connectTimeoutMs: 200, connect }))
+    const started = performance.now()
+    await expect(request('http://nowhere.test/', { dispatcher })).rejects.toMatchObject({
+      code: 'UND_ERR_CONNECT_TIMEOUT',
+    })
+    // undici's clock of half a second decides.
+    expect(performance.now() - started).toBeLessThan(1_900)
+  })
+})
+
+describe('an agent', () => {
+  test('is shared by streams with the same plain options', () => {
+    expect(agentFor(resolved())).toBe(agentFor(resolved()))
+    expect(agentFor(false)).toBe(agentFor(false))
+    expect(agentFor(resolved({ keepAliveDelayMs: 5_000 }))).not.toBe(agentFor(resolved()))
+    expect(agentFor(false)).not.toBe(agentFor(resolved()))
+  })
+
+  test('is not shared where options of net.connect were given: they may hold keys', () => {
+    const connect = { family: 4 }
+    expect(agentFor(resolved({ connect }))).not.toBe(agentFor(resolved({ connect })))
+  })
+
+  test('goes through a proxy, with keepalive on that hop', async () => {
+    const proxied = agentFor(resolved({ proxy: url }))
+    expect(proxied).toBeInstanceOf(ProxyAgent)
+    await request('http://events.test/feed', { dispatcher: proxied }).catch(() => {})
+    expect(requests[0]).toBe('CONNECT events.test:80 HTTP/1.1')
+    expect(calls).toContain('setKeepAlive true 15000')
+  })
+
+  test("goes through the environment's proxy with proxy: 'env'", async () => {
+    vi.stubEnv('HTTP_PROXY', url)
+    vi.stubEnv('http_proxy', url)
+    vi.stubEnv('NO_PROXY', 'direct.test')
+    vi.stubEnv('no_proxy', 'direct.test')
+    const dispatcher = agentFor(resolved({ proxy: 'env', connectTimeoutMs: 1_001 }))
+    expect(dispatcher).toBeInstanceOf(EnvHttpProxyAgent)
+    await request('http://events.test/feed', { dispatcher }).catch(() => {})
+    expect(requests[0]).toBe('CONNECT events.test:80 HTTP/1.1')
+  })
+
+  test('goes there also with NODE_USE_ENV_PROXY=1, and with nothing of the kind goes directly', () => {
+    expect(agentFor(resolved({ connectTimeoutMs: 1_002 }))).toBeInstanceOf(Agent)
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1')
+    expect(agentFor(resolved({ connectTimeoutMs: 1_002 }))).toBeInstanceOf(EnvHttpProxyAgent)
+  })
+})
+
+describe('a dispatcher of the user’s own', () => {
+  test('is one of undici 7, of any kind', () => {
+    expect(() => checkDispatcher(new Agent())).not.toThrow()
+    expect(() => checkDispatcher(new ProxyAgent('http://127.0.0.1:9'))).not.toThrow()
+  })
+
+  test.each([[{}], [{ dispatch() {} }], [null], [undefined], ['x'], [() => {}]])('is not %s', dispatcher => {
+    expect(() => checkDispatcher(dispatcher)).toThrow(expect.objectContaining({ code: 'ERR_SSE_OPTION' }))
+  })
+})
