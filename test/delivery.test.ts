@@ -1,0 +1,301 @@
+import { describe, expect, test, vi } from 'vitest'
+import { Delivery } from '../src/delivery.ts'
+import { type Batch, cursorAfter, type SseEvent } from '../src/event.ts'
+
+const event = (id?: string): SseEvent => ({ data: `data ${id ?? 'bare'}`, ...(id !== undefined && { id }) })
+
+/** `1 2 - #7 3`: events with ids 1, 2, none, a block with id 7 and no data, and an event with id 3. */
+function batchOf(words: string): Batch {
+  const batch: Batch = { events: [], cursorMoves: [] }
+  for (const word of words.split(' ').filter(word => word !== '')) {
+    if (word.startsWith('#')) batch.cursorMoves.push({ id: word.slice(1), at: batch.events.length })
+    else batch.events.push(event(word === '-' ? undefined : word))
+  }
+  return batch
+}
+
+/** A delivery from batches that are there, and the ids that were handed to the store. */
+function deliver(tracking: 'next' | 'manual' | false, ...batches: string[]) {
+  const handled: string[] = []
+  const close = vi.fn(async () => {})
+  const left = batches.map(batchOf)
+  const pull = vi.fn(async () => left.shift())
+  const delivery = new Delivery(
+    { pull, handled: id => handled.push(id), close, isOver: () => false },
+    tracking,
+  )
+  return { delivery, handled, close, pull }
+}
+
+describe('the cursor after some events of a batch', () => {
+  test.each([
+    ['1 2 3', 0, undefined],
+    ['1 2 3', 2, '2'],
+    ['1 2 3', 3, '3'],
+    ['1 - -', 3, '1'],
+    ['- -', 2, undefined],
+    ['1 #7 2', 1, '7'],
+    ['#7 1', 0, '7'],
+    ['1 #7 #8', 1, '8'],
+    ['1 #7', 1, '7'],
+    ['1 # 2', 1, ''],
+  ])('of %j, after %d, what follows them included: %s', (words, count, id) => {
+    expect(cursorAfter(batchOf(words), count, true)).toBe(id)
+  })
+
+  test.each([
+    ['1 #7 2', 1, '1'],
+    ['1 #7 2', 2, '2'],
+    ['1 #7 -', 2, '7'],
+    ['#7 -', 1, '7'],
+    ['#7 1', 0, undefined],
+    ['1 #7', 1, '1'],
+  ])('of %j, after %d, up to the last of them: %s', (words, count, id) => {
+    expect(cursorAfter(batchOf(words), count, false)).toBe(id)
+  })
+
+  test('is the newest that is acceptable, where that is asked for', () => {
+    const short = (id: string) => id.length < 3
+    expect(cursorAfter(batchOf('1 22 #333 4444'), 2, true, short)).toBe('22')
+    expect(cursorAfter(batchOf('1 #2 #333 4444'), 2, true, short)).toBe('2')
+    expect(cursorAfter(batchOf('333 4444'), 2, true, short)).toBeUndefined()
+  })
+})
+
+describe('handing out', () => {
+  test('pulls once per batch, not once per event', async () => {
+    const { delivery, pull } = deliver(false, '1 2 3', '4')
+    const events = delivery.events()
+    const ids = []
+    for (let count = 0; count < 4; count++) ids.push((await events.next()).value?.id)
+    expect(ids).toEqual(['1', '2', '3', '4'])
+    expect(pull).toHaveBeenCalledTimes(2)
+  })
+
+  test('ends when the source does, as often as it is asked', async () => {
+    const { delivery } = deliver(false, '1')
+    const events = delivery.events()
+    await events.next()
+    expect(await events.next()).toEqual({ done: true, value: undefined })
+    expect(await events.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('hands out the very events that were parsed', async () => {
+    const batch = batchOf('1 2')
+    const left = [batch]
+    const source = {
+      pull: async () => left.shift(),
+      handled: () => {},
+      close: async () => {},
+      isOver: () => false,
+    }
+    const events = new Delivery(source, false).events()
+    expect((await events.next()).value).toBe(batch.events[0])
+    const whole = batchOf('3 4')
+    left.push(whole)
+    const batches = new Delivery(source, false).batches()
+    expect((await batches.next()).value).toBe(whole.events)
+  })
+
+  test('answers calls that were made together in order, and calls after them behind', async () => {
+    let give: (batch: Batch | undefined) => void = () => {}
+    const pull = () => new Promise<Batch | undefined>(resolve => (give = resolve))
+    const delivery = new Delivery(
+      { pull, handled: () => {}, close: async () => {}, isOver: () => false },
+      false,
+    )
+    const events = delivery.events()
+    const order: string[] = []
+    const ask = () =>
+      events.next().then(({ value, done }) => order.push(done ? 'end' : (value?.id as string)))
+    const asked = [ask(), ask(), ask()]
+    await Promise.resolve()
+    give(batchOf('1 2'))
+    await asked[1]
+    asked.push(ask())
+    await new Promise(resolve => setImmediate(resolve))
+    give(batchOf('3 4'))
+    await Promise.all(asked)
+    expect(order).toEqual(['1', '2', '3', '4'])
+  })
+
+  test('goes on after a pull that failed', async () => {
+    const pull = vi.fn<() => Promise<Batch | undefined>>(async () => batchOf('1'))
+    pull.mockRejectedValueOnce(new Error('broken'))
+    const delivery = new Delivery(
+      { pull, handled: () => {}, close: async () => {}, isOver: () => false },
+      false,
+    )
+    const events = delivery.events()
+    const [first, second] = [events.next(), events.next()]
+    await expect(first).rejects.toThrow('broken')
+    expect((await second).value?.id).toBe('1')
+  })
+
+  test('return() closes the source at once, beside a pending next()', async () => {
+    const close = vi.fn(async () => {})
+    const source = {
+      pull: () => new Promise<undefined>(() => {}),
+      handled: () => {},
+      close,
+      isOver: () => false,
+    }
+    const events = new Delivery(source, false).events()
+    void events.next()
+    expect(await events.return?.()).toEqual({ done: true, value: undefined })
+    expect(close).toHaveBeenCalledTimes(1)
+  })
+
+  test('has one consumer, and none once the source is over', () => {
+    const { delivery } = deliver(false, '1')
+    delivery.batches()
+    expect(() => delivery.events()).toThrow(expect.objectContaining({ code: 'ERR_SSE_LOCKED' }))
+    const source = {
+      pull: async () => undefined,
+      handled: () => {},
+      close: async () => {},
+      isOver: () => true,
+    }
+    expect(() => new Delivery(source, false).events()).toThrow(
+      expect.objectContaining({ code: 'ERR_SSE_CLOSED' }),
+    )
+  })
+})
+
+describe('lastEventId', () => {
+  test('is that of the last event handed out, inherited ones included', async () => {
+    const { delivery } = deliver(false, '1 - #7 2 #8', '-', '# -')
+    const events = delivery.events()
+    const seen: (string | undefined)[] = [delivery.lastEventId]
+    for (let count = 0; count < 5; count++) {
+      await events.next()
+      seen.push(delivery.lastEventId)
+    }
+    expect(seen).toEqual([undefined, '1', '1', '2', '8', ''])
+  })
+
+  test('starts at the seed', async () => {
+    const { delivery } = deliver(false, '- 1')
+    delivery.seed('5')
+    const events = delivery.events()
+    await events.next()
+    expect(delivery.lastEventId).toBe('5')
+    await events.next()
+    expect(delivery.lastEventId).toBe('1')
+  })
+
+  test('does not move when the rest of a batch is discarded', async () => {
+    const { delivery } = deliver(false, '1 2 3')
+    await delivery.events().next()
+    delivery.discard()
+    expect(delivery.lastEventId).toBe('1')
+  })
+})
+
+describe("ack: 'next'", () => {
+  test('acknowledges each event when the one after it is asked for', async () => {
+    const { delivery, handled } = deliver('next', '1 2', '3')
+    const events = delivery.events()
+    const after: string[][] = []
+    for (let count = 0; count < 4; count++) {
+      await events.next()
+      after.push([...handled])
+    }
+    expect(after[0]).toEqual([])
+    expect(after[1]).toEqual(['1'])
+    expect(after[2]?.at(-1)).toBe('2')
+    expect(after[3]?.at(-1)).toBe('3')
+  })
+
+  test('acknowledges a block without data only with the event before it', async () => {
+    const { delivery, handled } = deliver('next', '1 #2 3')
+    const events = delivery.events()
+    await events.next()
+    expect(handled).toEqual([])
+    await events.next()
+    expect(handled).toEqual(['2'])
+  })
+
+  test('acknowledges a whole batch with the next one', async () => {
+    const { delivery, handled } = deliver('next', '1 2 #3', '4')
+    const batches = delivery.batches()
+    await batches.next()
+    expect(handled).toEqual([])
+    await batches.next()
+    expect(handled).toEqual(['3'])
+  })
+
+  test('leaves the event in hand unacknowledged by return()', async () => {
+    const { delivery, handled } = deliver('next', '1 2 3')
+    const events = delivery.events()
+    await events.next()
+    await events.next()
+    await events.return?.()
+    delivery.discard()
+    expect(handled).toEqual(['1'])
+  })
+
+  test('acknowledges a move of the cursor that came without any event', () => {
+    const { delivery, handled } = deliver('next')
+    delivery.moved('7')
+    expect([handled, delivery.lastEventId]).toEqual([['7'], '7'])
+  })
+})
+
+describe("ack: 'manual'", () => {
+  async function handedOut(...batches: string[]) {
+    const made = deliver('manual', ...batches)
+    const events = made.delivery.events()
+    const out: SseEvent[] = []
+    for (let result = await events.next(); !result.done; result = await events.next()) out.push(result.value)
+    return { ...made, out }
+  }
+
+  test('moves the cursor over events that are acknowledged without a hole', async () => {
+    const { delivery, handled, out } = await handedOut('1 2 3', '4')
+    for (const index of [3, 1, 2]) delivery.ack(out[index] as SseEvent)
+    expect(handled).toEqual([])
+    delivery.ack(out[0] as SseEvent)
+    expect(handled).toEqual(['4'])
+  })
+
+  test('takes an event without id as part of the way', async () => {
+    const { delivery, handled, out } = await handedOut('1 - 2')
+    delivery.ack(out[0] as SseEvent)
+    expect(handled).toEqual(['1'])
+    delivery.ack(out[2] as SseEvent)
+    expect(handled).toEqual(['1'])
+    delivery.ack(out[1] as SseEvent)
+    expect(handled).toEqual(['1', '2'])
+  })
+
+  test('twice for one event is once', async () => {
+    const { delivery, handled, out } = await handedOut('1 2')
+    delivery.ack(out[1] as SseEvent)
+    delivery.ack(out[1] as SseEvent)
+    delivery.ack(out[0] as SseEvent)
+    delivery.ack(out[0] as SseEvent)
+    expect(handled).toEqual(['2'])
+  })
+
+  test('tells two events with the same id and data apart', async () => {
+    const { delivery, handled, out } = await handedOut('1 1 2')
+    delivery.ack(out[1] as SseEvent)
+    expect(handled).toEqual([])
+    delivery.ack(out[0] as SseEvent)
+    expect(handled).toEqual(['1'])
+  })
+
+  test('holds a move without an event back behind the last event handed out', async () => {
+    const { delivery, handled, out } = await handedOut('1')
+    delivery.moved('9')
+    expect(handled).toEqual([])
+    delivery.ack(out[0] as SseEvent)
+    expect(handled).toEqual(['9'])
+  })
+
+  test('nothing is acknowledged by asking for more', async () => {
+    const { handled } = await handedOut('1 2 3', '4 5')
+    expect(handled).toEqual([])
+  })
+})
