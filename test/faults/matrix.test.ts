@@ -91,6 +91,17 @@ function compare({ id, data }: SseEvent, index: number): void {
   )
 }
 
+test.runIf(process.env.RESILIENT_SSE_PACKAGE)('what runs here is the installed package', () => {
+  const stack = (() => {
+    try {
+      new ResilientSse('not a URL')
+    } catch (error) {
+      return (error as Error).stack
+    }
+  })()
+  expect(stack).toContain(`${process.env.RESILIENT_SSE_PACKAGE}/dist/`)
+})
+
 interface Refusal {
   name: string
   code: string
