@@ -36,11 +36,12 @@ Exit codes: 0 the stream ended, --max was reached, or the reader of stdout left
 export const DEMO_HELP = `Usage: resilient-sse demo [options]
 
 Streams events from a server in a process of its own, on 127.0.0.1, while every
-kind of fault that has a right recovery strikes once, at seeded positions. For
-each it tells which layer noticed it and when, when the event came that was due,
-and how many were lost or doubled, byte for byte against the server's log. All
-of it is measured; the options in the first lines make the client less patient
-than it is by default. "http" is the answer itself: its status, type and end.
+kind of fault that has a right recovery strikes once, at seeded positions. Then
+a table tells for each fault which layer noticed it and after how long, when the
+event came that was due, and how many were lost or doubled, byte for byte
+against the server's log. All of it is measured; the options in the first lines
+make the client less patient than it is by default. "http" is the answer itself:
+its status, its type, its end.
 
   --events N       how many events; 400 to 1000000, default 10000
   --seed S         another order, other positions, other data; default 1

@@ -80,7 +80,7 @@ describe.concurrent('the demo', () => {
 
   it('strikes at the same places with the same seed, and elsewhere with another', async () => {
     const places = async (seed: string) => {
-      const { stdout } = await cli('demo', '--only', 'redirect', '--seed', seed, '--json')
+      const { stdout } = await cli('demo', '--only', 'redirect', '--events', '4000', '--seed', seed, '--json')
       return (JSON.parse(stdout).rows as Row[]).map(({ fault, atEvent }) => ({ fault, atEvent }))
     }
     const [first, again, other] = await Promise.all([places('5'), places('5'), places('6')])

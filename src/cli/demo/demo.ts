@@ -75,7 +75,10 @@ async function show(
     await write(
       stdout,
       [
-        paint('bold', `${grouped(events)} events, ${faults.length} kinds of faults, seed ${seed}`),
+        paint(
+          'bold',
+          `${grouped(events)} events, ${faults.length} ${faults.length === 1 ? 'fault' : 'kinds of faults'}, seed ${seed}`,
+        ),
         paint('dim', `server  ${started.server.url}, process ${started.server.pid}`),
         paint('dim', clientLines(without)),
         '',
