@@ -143,10 +143,9 @@ export class Connection {
     const { maxEventChars, onComment, onRetry } = options
     // The id of the block that ends now; an event takes it, so what is left over was a block without data.
     let blockId: string | undefined
-    const moveCursor = () => {
-      if (blockId === undefined) return
+    const moveCursor = (id: string) => {
       if (this.#batch.cursorMoves === NO_MOVES) this.#batch.cursorMoves = []
-      this.#batch.cursorMoves.push({ id: blockId, at: this.#batch.events.length })
+      this.#batch.cursorMoves.push({ id, at: this.#batch.events.length })
       blockId = undefined
     }
     const parser = createParser({
@@ -157,7 +156,7 @@ export class Connection {
         this.#batch.events.push(event)
       },
       onId: id => {
-        moveCursor()
+        if (blockId !== undefined) moveCursor(blockId)
         blockId = id
       },
       onComment,
@@ -169,7 +168,7 @@ export class Connection {
     return {
       feed: text => {
         parser.feed(text)
-        moveCursor()
+        if (blockId !== undefined) moveCursor(blockId)
         const begun = text.length - endOfLastBlock(text)
         this.#pendingChars = begun === text.length ? this.#pendingChars + begun : begun
       },

@@ -1,5 +1,6 @@
 import type { GapReason } from './errors.ts'
 import type { Batch, SseEvent } from './event.ts'
+import { IdFilter } from './id-filter.ts'
 import type { Dedupe } from './layers/dedupe.ts'
 import type { ReplayDetector } from './layers/replay.ts'
 
@@ -28,6 +29,7 @@ export class Sieve {
   readonly #replay: ReplayDetector
   #cursor: string | undefined
   #asked = false
+  #filter: IdFilter | undefined
   #news = false
 
   constructor(dedupe: Dedupe, replay: ReplayDetector) {
@@ -47,40 +49,39 @@ export class Sieve {
   connected(cursor: string | undefined, asked: boolean): void {
     this.#dedupe.connected()
     this.#replay.connected(cursor)
+    this.#filter = this.#dedupe.armed
+      ? new IdFilter([...this.#dedupe.ids(), ...this.#replay.ids()])
+      : undefined
     this.#cursor = cursor
     this.#asked = asked
     this.#news = false
   }
 
   sift(batch: Batch): Sifted {
-    const { events, cursorMoves } = batch
-    if (!this.#dedupe.armed) {
+    const { events } = batch
+    const filter = this.#filter
+    if (filter === undefined || !this.#dedupe.armed) {
       this.#remember(events)
       return { batch, dropped: NONE, gap: undefined }
     }
-    const kept: SseEvent[] = []
-    const dropped: string[] = []
-    const moves: Batch['cursorMoves'] = []
+    const dropped: number[] = []
     let gap: Sifted['gap']
-    let nextMove = 0
-    for (const [index, event] of events.entries()) {
-      while ((cursorMoves[nextMove]?.at ?? Infinity) <= index) {
-        moves.push({ id: (cursorMoves[nextMove++] as { id: string }).id, at: kept.length })
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index] as SseEvent
+      const { id } = event
+      if (!id) continue
+      if (!this.#replay.expects && !filter.mayHold(id)) {
+        // Certainly new, and quickly told: how a resumed connection should go on.
+        this.#news = true
+        continue
       }
-      const { known, reason } = event.id ? this.#judge(event, event.id) : NEWS
-      if (reason !== undefined) gap ??= { reason, before: event.id as string }
-      if (known) {
-        dropped.push(event.id as string)
-        moves.push({ id: event.id as string, at: kept.length })
-      } else {
-        kept.push(event)
-      }
+      const { known, reason } = this.#judge(event, id)
+      if (reason !== undefined) gap ??= { reason, before: id }
+      if (known) dropped.push(index)
     }
-    for (const { id } of cursorMoves.slice(nextMove)) moves.push({ id, at: kept.length })
-    this.#remember(kept)
-    return dropped.length > 0
-      ? { batch: { events: kept, cursorMoves: moves }, dropped, gap }
-      : { batch, dropped: NONE, gap }
+    const kept = dropped.length > 0 ? without(batch, dropped) : batch
+    this.#remember(kept.events)
+    return { batch: kept, dropped: dropped.map(index => (events[index] as SseEvent).id as string), gap }
   }
 
   #judge(event: SseEvent, id: string): Judgement {
@@ -105,4 +106,25 @@ export class Sieve {
     this.#dedupe.remember(events)
     this.#replay.remember(events)
   }
+}
+
+/** The batch less the events at `dropped`, whose ids still move the cursor. */
+function without({ events, cursorMoves }: Batch, dropped: readonly number[]): Batch {
+  const kept: SseEvent[] = []
+  const moves: Batch['cursorMoves'] = []
+  let nextMove = 0
+  let nextDropped = 0
+  for (const [index, event] of events.entries()) {
+    for (; cursorMoves[nextMove]?.at === index; nextMove++) {
+      moves.push({ id: (cursorMoves[nextMove] as { id: string }).id, at: kept.length })
+    }
+    if (dropped[nextDropped] !== index) {
+      kept.push(event)
+      continue
+    }
+    nextDropped++
+    moves.push({ id: event.id as string, at: kept.length })
+  }
+  for (const { id } of cursorMoves.slice(nextMove)) moves.push({ id, at: kept.length })
+  return { events: kept, cursorMoves: moves }
 }

@@ -6,8 +6,8 @@ export interface DedupeOptions {
    */
   capacity?: number
   /**
-   * What makes two events the same. `'id'` (default): the id field of their own blocks. `'id+data'`: the data too, for
-   * servers whose ids are not unique; it hashes all data.
+   * What makes two events the same. `'id'` (default): their own id fields. `'id+data'`: the data too, for servers whose
+   * ids are not unique; it hashes all data.
    */
   by?: 'id' | 'id+data'
 }
@@ -45,11 +45,15 @@ export class Dedupe {
   get armed(): boolean {
     return this.#index !== undefined
   }
+  /** The ids that would make an event a duplicate. */
+  ids(): string[] {
+    return this.#byData ? this.#order.map(key => key.slice(0, key.lastIndexOf(' '))) : this.#order
+  }
   get size(): number {
     return this.#count + (this.#index?.size ?? 0)
   }
 
-  /** An id that was handled before this process began: its event may come again. */
+  /** An id that was handled before this process began. */
   seed(id: string): void {
     if (id !== '' && !this.#byData) this.#order = [id]
   }
@@ -80,11 +84,10 @@ export class Dedupe {
    * second time on this connection is a repeat within it, and passes.
    */
   isDuplicate(event: Identified): boolean {
-    if (this.#index === undefined || !event.id) return false
-    const key = this.#keyOf(event, event.id)
-    if (!this.#index.delete(key)) return false
-    this.#append([key])
-    return true
+    const key = this.#keyOf(event, event.id ?? '')
+    const known = this.#index?.delete(key) ?? false
+    if (known) this.#append([key])
+    return known
   }
 
   /** Only now may keys of earlier connections be evicted: a replay one longer than a textbook LRU evicts each in time. */
@@ -116,9 +119,8 @@ export class Dedupe {
     this.#count += count
     if (this.#count < 2 * this.#capacity) return // In bulk: shifting an array by one costs as much as by many.
     let surplus = 0
-    while (this.#count - (this.#reads[surplus]?.count ?? this.#count) >= this.#capacity) {
+    for (; this.#count - (this.#reads[surplus]?.count ?? this.#count) >= this.#capacity; surplus++) {
       this.#count -= this.#reads[surplus]?.count ?? 0
-      surplus++
     }
     this.#reads.splice(0, surplus)
   }
@@ -127,9 +129,7 @@ export class Dedupe {
     while (index.size + this.#count > this.#capacity && this.#evicted < this.#order.length) {
       index.delete(this.#order[this.#evicted++] as string)
     }
-    if (index.size > 0) return
-    this.#index = undefined
-    this.#order = []
+    if (index.size === 0) this.#index = undefined
   }
 
   #keyOf(event: Identified, id: string): string {

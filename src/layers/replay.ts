@@ -63,6 +63,16 @@ export class ReplayDetector {
     this.#dropped = 0
   }
 
+  /** Whether a replay may be about to begin, or is under way: then every event has to be judged. */
+  get expects(): boolean {
+    return this.#replay !== 'no'
+  }
+
+  /** The ids that are known with their data. */
+  ids(): string[] {
+    return [...this.#known.keys()].map(key => key.slice(0, -1))
+  }
+
   /** Judges the next event with an id on a later connection. */
   judge(event: Identified, id: string): 'unknown' | 'reused' | 'full-replay' | 'replayed' {
     const key = `${id}\n`
