@@ -145,6 +145,12 @@ describe('silence', () => {
     const first = new Watch({ timeoutMs: 2_000 })
     first.pass(5_000)
     expect(first.death?.message).toMatch(/No first byte for 2\.0 s.*proxy.*buffering/)
+    const paused = new Watch({ timeoutMs: 2_000 })
+    paused.watchdog.reading = false
+    paused.pass(1_000)
+    paused.watchdog.reading = true
+    paused.pass(5_000)
+    expect(paused.death?.message).toMatch(/No first byte/)
     const later = new Watch({ timeoutMs: 2_000 })
     later.bytes()
     later.pass(5_000)

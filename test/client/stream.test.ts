@@ -408,6 +408,29 @@ describe('heartbeat', () => {
     expect(consumer.tellings('drop')[0]).toMatchObject({ reason: 'silence' })
   })
 
+  test('a server that comments only when idle is not taken for a slow one after busy times', async () => {
+    const body = new Body().send(': hb\n\n')
+    const world = new World(() => body.response())
+    const consumer = world.stream().run()
+    for (let minute = 1; minute <= 10; minute++) {
+      await world.pass(60_000)
+      body.send(block(minute))
+    }
+    await world.pass(10)
+    body.send(': hb\n\n')
+    await world.settle()
+    expect(consumer.stream.stats().heartbeat.timeoutMs).toBe(120_000)
+    expect(world.dials).toHaveLength(1)
+  })
+
+  test('the gap between the comments of two connections is none', async () => {
+    const comments = ': hb\n\n'
+    const world = new World([() => broken(comments), () => open(comments)])
+    const consumer = world.stream({ backoff: { baseMs: 200_000, maxMs: 200_000, jitter: 0 } }).run()
+    await world.pass(250_000)
+    expect(consumer.stream.stats().heartbeat).toMatchObject({ comments: 2, timeoutMs: 120_000 })
+  })
+
   test('a consumer that works for ten minutes on one event kills nothing', async () => {
     const body = new Body().send(block(1))
     const world = new World(() => body.response())
