@@ -71,6 +71,8 @@ export class Intake {
       this.#run.lastId = id
     }
     if (sifted.batch.events.length > 0) this.endRun()
+    // What follows by another numbering is not told a second time, as skipped.
+    if (sifted.gap?.reason === 'ids-reused') this.#lastId = undefined
     if (sifted.gap !== undefined) this.#gap(sifted.gap.reason, before, sifted.gap.before)
     if (this.cursor.checksOrder) this.#checkOrder(sifted.batch)
     if (this.progress !== 'news') this.#judgeProgress(sifted.batch)

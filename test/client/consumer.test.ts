@@ -413,6 +413,17 @@ describe('gaps', () => {
     expect(consumer.tellings('gap')).toMatchObject([{ reason: 'missing', after: '5', before: '7' }])
   })
 
+  test('a new numbering is told once, not as skipped ids as well', async () => {
+    const anew = [1, 2, 4].map(id => block(id, 'new')).join('')
+    const world = new World([() => broken(blocks(1, 3)), () => open(anew)])
+    const consumer = world.stream({ resume: { isNext: 'decimal' } }).run()
+    await world.pass(5_000)
+    expect(consumer.tellings('gap')).toMatchObject([
+      { reason: 'ids-reused', after: '3', before: '1' },
+      { reason: 'missing', after: '2', before: '4' },
+    ])
+  })
+
   test('a replayed event is no skipped one', async () => {
     const world = new World([() => broken(blocks(1, 5)), () => open(blocks(4, 6))])
     const consumer = world.stream({ resume: { isNext: 'decimal' } }).run()
