@@ -118,7 +118,7 @@ describe('silence', () => {
     const witness = new Witness()
     const startedAt = performance.now()
     await take(new ResilientSse(server.url, { ...FAST, onLifecycle: witness.onLifecycle }), 2)
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
     const [drop] = witness.of('drop')
     expect(drop).toMatchObject({ reason: 'silence', error: { code: 'ERR_SSE_HEARTBEAT', retryable: true } })
     expect((drop?.error as SseHeartbeatError | undefined)?.silentMs).toBeGreaterThanOrEqual(300)

@@ -171,7 +171,7 @@ test('the last event of a stream that ends its lines with CR is delivered at onc
   })
   const startedAt = performance.now()
   expect(await take(new ResilientSse(server.url), 1)).toMatchObject([{ data: 'event 1' }])
-  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
   expectDials(server.requests, [undefined])
 })
 
