@@ -93,9 +93,9 @@ export class Client {
     const { signal } = this.#options
     if (signal !== undefined) {
       const onAbort = () => void this.end('aborted', signal.reason)
-      if (signal.aborted) onAbort()
       signal.addEventListener('abort', onAbort)
       this.#atEnd.push(() => signal.removeEventListener('abort', onAbort))
+      if (signal.aborted) onAbort()
     }
     this.#life.signal.throwIfAborted()
     this.state = 'connecting'
@@ -208,6 +208,8 @@ export class Client {
       this.#lose(connection, error as SseError)
       return undefined
     }
+    // A listener for comments may have closed the stream: nothing is handed out after that.
+    this.#life.signal.throwIfAborted()
     this.#stats.bytes += connection.bytes
     if (batch.events.length > 0) this.#rhythm.event()
     this.#intake.moveCursor(batch)

@@ -184,11 +184,16 @@ export function resolveOptions(url: UrlOption, given: ResilientSseOptions | unde
     refuse('signal', options.signal, 'an AbortSignal')
   const method = checkRequest(options)
   checkConnections(options)
+  const repeatable = IDEMPOTENT.has(method) || typeof options.body === 'function'
+  if (options.maxConnectionMs !== undefined && !repeatable) {
+    const why = `${method} is sent again only with body as a function`
+    throw new SseError('ERR_SSE_OPTION', `maxConnectionMs: cannot take effect, because ${why}`)
+  }
   return {
     ...options,
     url,
     method,
-    repeatable: IDEMPOTENT.has(method) || typeof options.body === 'function',
+    repeatable,
     tcp: options.tcp === false ? false : resolveTcp(options.tcp),
     heartbeat: options.heartbeat === false ? false : resolveHeartbeat(options.heartbeat),
     resume: options.resume === false ? false : resolveResume(options.resume, options.headers),

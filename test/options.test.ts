@@ -474,3 +474,10 @@ describe('a refusal', () => {
     expect(refusal({ method: `${'x '.repeat(500)}` }).length).toBeLessThan(200)
   })
 })
+
+test('a connection that may not be made again cannot be rotated', () => {
+  const rotating = (body: string | (() => string)) =>
+    new ResilientSse('http://127.0.0.1/', { method: 'POST', body, maxConnectionMs: 60_000 })
+  expect(() => rotating('{}')).toThrow(/^maxConnectionMs: .*POST.*body as a function/)
+  expect(() => rotating(() => '{}')).not.toThrow()
+})
