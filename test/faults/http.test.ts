@@ -300,6 +300,20 @@ describe('a redirect', () => {
     expectDials(server.requests, Array(count).fill(undefined))
   })
 
+  test('is counted within a dial: the twenty-second dial through one is as good as the first', async () => {
+    await using server = await FaultServer.start({
+      log: { count: 22 },
+      routes: { '/events': [[redirect('/a')]], '/a': [[send(1), cut()]] },
+    })
+    const quick = { ...FAST, backoff: { baseMs: 1, maxMs: 2 } }
+    expect(await take(new ResilientSse(server.url, quick), 22)).toHaveLength(22)
+    const ids = Array.from({ length: 22 }, (_, n) => (n === 0 ? undefined : server.log.idAt(n - 1)))
+    expectDials(
+      server.requests,
+      ids.flatMap(id => [id, id]),
+    )
+  })
+
   test('is followed twenty times, and then there is a stream', async () => {
     const routes = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [
