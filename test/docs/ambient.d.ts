@@ -1,0 +1,13 @@
+// What the code blocks of the documentation may use without saying where it comes from; nothing else. test/docs only.
+
+/** Address of a stream. */
+declare const url: string
+
+/** What the application does with an event. */
+declare function handle(...args: unknown[]): Promise<void>
+
+/** A fresh access token of the application. */
+declare function token(): Promise<string>
+
+/** The application's state as a whole, and the id of the last event that it contains. */
+declare function snapshot(): Promise<{ state: unknown; lastEventId: string }>
