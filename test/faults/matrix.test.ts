@@ -236,7 +236,7 @@ describe('refusals: the exact code, in bounded time and bounded memory', () => {
     expect(events).toHaveLength(delivered)
     expect((error as { status?: number }).status).toBe(refusal.status)
     expect(performance.now() - startedAt, 'milliseconds').toBeLessThan(5_000)
-    expect(memory.stop(), 'megabytes above the start, at the worst moment').toBeLessThan(160)
+    expect(memory.stop(), 'megabytes above the start, at the worst moment').toBeLessThan(100)
     expect(witness.of('dial').map(({ lastEventId }) => lastEventId)).toEqual(Array(dials).fill(undefined))
     const post =
       options?.method === 'POST' ? { 'content-type': 'text/plain;charset=UTF-8', 'content-length': '5' } : {}
