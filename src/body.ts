@@ -35,11 +35,11 @@ export class StreamSource implements ByteSource {
 
 /** The handler that undici's fetch gives its dispatcher, as far as a body is concerned. */
 export interface BodyHandler {
+  onConnect?(abort: unknown, context: unknown): void
   onHeaders?(status: number, rawHeaders: Buffer[], resume: () => void, statusText: string): boolean
   onData?(chunk: Uint8Array): boolean
   onComplete?(trailers: unknown): void
   onError?(error: unknown): void
-  onRequestSent?(): void
 }
 
 /** Bytes that may wait for the consumer before the socket is left unread, and back-pressure reaches the server. */
@@ -63,9 +63,13 @@ export class TapSource implements ByteSource {
   held: Response | undefined
 
   /** Takes the body over when the answer is a plain 200; redirects, errors and encoded bodies stay with fetch. */
-  attach(handler: BodyHandler, onRequestSent: () => void): void {
-    handler.onRequestSent = onRequestSent
-    const { onHeaders, onData, onComplete, onError } = handler
+  attach(handler: BodyHandler, onWritten: () => void): void {
+    const { onConnect, onHeaders, onData, onComplete, onError } = handler
+    // Called with the first byte about to leave. onRequestSent would say more, but no interceptor hands it on.
+    handler.onConnect = (abort, context) => {
+      onWritten()
+      onConnect?.call(handler, abort, context)
+    }
     // Another undici with another handler than this: its streams work, too.
     if (!onHeaders || !onData || !onComplete || !onError) return
     handler.onHeaders = (status, rawHeaders, resume, statusText) => {

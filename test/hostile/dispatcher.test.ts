@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { ResilientSse } from 'resilient-sse'
+import { Agent, interceptors } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
+
+async function serve(onRequest: (socket: Socket) => void): Promise<string> {
+  const server: Server = createServer(socket => {
+    socket.on('error', () => {})
+    socket.on('data', () => onRequest(socket))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+// Interceptors hand on everything that a handler is told but that its request was sent.
+const dispatchers = [
+  ['a plain agent', () => new Agent()],
+  ['the dns interceptor', () => new Agent().compose(interceptors.dns())],
+  ['the dump interceptor', () => new Agent().compose(interceptors.dump())],
+] as const
+
+test.each(dispatchers)('a POST that may have been received is not sent again: %s', async (_, dispatcher) => {
+  let requests = 0
+  const url = await serve(socket => {
+    requests++
+    socket.resetAndDestroy()
+  })
+  const options = { method: 'POST', body: 'pay', dispatcher: dispatcher(), backoff: { baseMs: 1, maxMs: 2 } }
+  const reading = new ResilientSse(url, options)[Symbol.asyncIterator]().next()
+  await expect(reading).rejects.toMatchObject({ code: 'ERR_SSE_NOT_RESENT' })
+  expect(requests).toBe(1)
+})
+
+test.each(dispatchers)(
+  'headers that are withheld are not taken for no connection: %s',
+  async (_, dispatcher) => {
+    const sockets: Socket[] = []
+    const url = await serve(socket => sockets.push(socket))
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    const options = { dispatcher: dispatcher(), openTimeoutMs: 100, backoff: { maxAttempts: 1 } }
+    const reading = new ResilientSse(url, options)[Symbol.asyncIterator]().next()
+    await expect(reading).rejects.toThrow(/^No response headers/)
+  },
+)
