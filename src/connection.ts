@@ -148,6 +148,8 @@ export class Connection {
       this.#batch.cursorMoves.push({ id, at: this.#batch.events.length })
       blockId = undefined
     }
+    /** The last characters of the text before: a blank line may be cut in two. */
+    let tail = ''
     const parser = createParser({
       maxBufferSize: maxEventChars,
       onEvent: event => {
@@ -159,7 +161,10 @@ export class Connection {
         if (blockId !== undefined) moveCursor(blockId)
         blockId = id
       },
-      onComment,
+      onComment: comment => {
+        // A listener may have given the connection up at one before it in the same read.
+        if (!this.#failed) onComment(comment)
+      },
       onRetry,
       onError: error => {
         if (error.type === 'max-buffer-size-exceeded') throw tooLarge(maxEventChars)
@@ -169,8 +174,9 @@ export class Connection {
       feed: text => {
         parser.feed(text)
         if (blockId !== undefined) moveCursor(blockId)
-        const begun = text.length - endOfLastBlock(text)
-        this.#pendingChars = begun === text.length ? this.#pendingChars + begun : begun
+        const end = endOfLastBlock(text) || endOfLastBlock(tail + text.slice(0, 3)) - tail.length
+        this.#pendingChars = end > 0 ? text.length - end : this.#pendingChars + text.length
+        tail = text.length < 3 ? (tail + text).slice(-3) : text.slice(-3)
       },
     }
   }

@@ -76,6 +76,7 @@ export class Lifecycle {
   readonly #listener: LifecycleListener | undefined
   readonly #own: (event: LifecycleEvent) => void
   readonly #history: LifecycleEvent[] = []
+  #closed = false
 
   /** `own`: counts and publishes, before the user's listener hears of it. */
   constructor(listener: LifecycleListener | undefined, own: (event: LifecycleEvent) => void) {
@@ -83,7 +84,10 @@ export class Lifecycle {
     this.#own = own
   }
 
+  /** Any listener may close the stream while others of its events are on their way: none but saves follow `close`. */
   tell<Type extends LifecycleType>(type: Type, body: LifecycleBodies[Type]): void {
+    if (this.#closed && type !== 'cursor') return
+    this.#closed ||= type === 'close'
     const event = { type, at: Date.now(), ...body } as unknown as LifecycleEvent
     if (this.#history.push(event) > HISTORY_LENGTH) this.#history.shift()
     this.#own(event)

@@ -107,8 +107,8 @@ export class Recovery {
       this.#forced = false
       if (admission.go) return
       this.#throwIfCircuitEndsIt(lastEventId)
-      this.#tellWait(admission.retryInMs, 'circuit')
-      this.#forced = await this.#pause.wait(admission.retryInMs, wake => breaker.watch(wake))
+      const over = this.#pause.wait(admission.retryInMs, wake => breaker.watch(wake))
+      this.#forced = await this.#told(over, admission.retryInMs, 'circuit')
       // Those who waited for a shared breaker must not all leave in one instant.
       if (breaker.state === 'closed') await this.#pause.wait(Math.random() * this.backoff.maxMs)
     }
@@ -161,8 +161,7 @@ export class Recovery {
     if (breaker !== false && breaker.state === 'open' && breaker.retryInMs(performance.now()) > delayMs)
       return
     const reason = retryAfterMs !== undefined ? 'retry-after' : this.backoff.retryMs > 0 ? 'retry' : 'backoff'
-    this.#tellWait(delayMs, reason)
-    this.#forced = await this.#pause.wait(delayMs)
+    this.#forced = await this.#told(this.#pause.wait(delayMs), delayMs, reason)
   }
 
   /** What a clean end adds: without a pace of the server's own, its streams are not begun more than once a second. */
@@ -173,8 +172,14 @@ export class Recovery {
     return Math.max(0, Math.round(LEAST_POLL_MS - elapsedMs))
   }
 
-  #tellWait(delayMs: number, reason: 'backoff' | 'retry-after' | 'retry' | 'circuit'): void {
+  /** Tells a wait that has begun, so that a listener's `reconnect()` cuts it short. */
+  #told(
+    wait: Promise<boolean>,
+    delayMs: number,
+    reason: 'backoff' | 'retry-after' | 'retry' | 'circuit',
+  ): Promise<boolean> {
     this.#lifecycle.tell('wait', { delayMs, failures: this.backoff.failures, reason })
+    return wait
   }
 }
 

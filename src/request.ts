@@ -53,12 +53,17 @@ export async function dial(
   )
   const cancel = () => abort.abort(context.signal.reason)
   context.signal.addEventListener('abort', cancel, { once: true })
+  // What the user's functions are told: their work is given up with the dial.
+  const asked = { attempt: context.attempt, lastEventId: context.lastEventId, signal: abort.signal }
   try {
     context.signal.throwIfAborted()
     const dialled = await race(abort.signal, async () => {
-      const target = await resolveUrl(options, context)
+      const target = await resolveUrl(options, asked)
       host = target.host
-      const hop = await firstHop(options, context, target)
+      // They may answer long after that, and then nothing follows.
+      abort.signal.throwIfAborted()
+      const hop = await firstHop(options, asked, target)
+      abort.signal.throwIfAborted()
       context.onDial(publicUrl(target))
       return follow(hop, transport, abort, context.everOpened, () => {
         written = true
@@ -175,6 +180,8 @@ async function follow(
     if (hop.body !== undefined && hop.body !== null) init.body = hop.body
     // [Fetch] a stream may be sent only with this said.
     if (hop.body instanceof ReadableStream) init.duplex = 'half'
+    // A listener for the dial may have closed the stream, and not every fetch looks at its signal.
+    abort.signal.throwIfAborted()
     const { response, body } = await transport.fetch(hop.url, init, onWritten)
     if (!isRedirect(response.status)) {
       const verdict = judgeResponse(response, hop.url, everOpened)

@@ -29,6 +29,7 @@ export class Watchdog {
   #hinted = false
   #probedAtMs: number | undefined
   #probe: AbortController | undefined
+  #stopped = false
   readonly #options: ResolvedHeartbeat
   readonly #rhythm: Rhythm
   readonly #events: WatchdogEvents
@@ -100,8 +101,8 @@ export class Watchdog {
   }
 
   stop(): void {
+    this.#stopped = true
     this.#probe?.abort()
-    this.#probe = undefined
   }
 
   get #isEventless(): boolean {
@@ -110,11 +111,15 @@ export class Watchdog {
   }
 
   #sendProbe(probe: Required<ProbeOptions>): void {
+    if (this.#stopped) return
     this.#probedAtMs = this.#silentMs
+    this.#probe?.abort()
     this.#probe = new AbortController()
-    this.#events.stall('probe', this.#silentMs)
-    // Whatever becomes of the probe itself, only a byte on the stream counts.
     const { signal } = this.#probe
+    this.#events.stall('probe', this.#silentMs)
+    // A listener may have closed the stream, or given the connection up.
+    if (this.#stopped) return
+    // Whatever becomes of the probe itself, only a byte on the stream counts.
     new Promise(resolve => resolve(probe.send(signal))).catch(() => {})
   }
 

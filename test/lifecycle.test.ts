@@ -57,7 +57,7 @@ describe('a listener', () => {
       throw new Error('mine')
     })
     const lifecycle = toldTo(listener)
-    lifecycle.tell('close', { reason: 'end', error: undefined })
+    lifecycle.tell('stall', { phase: 'hint', silentMs: 1 })
     lifecycle.tell('close', { reason: 'end', error: undefined })
     expect(listener).toHaveBeenCalledTimes(2)
     expect(lifecycle.history).toHaveLength(2)

@@ -11,6 +11,8 @@ export class Saver {
   /** A store that refused to load may belong to another stream: it is not ours to close. */
   #loaded = false
   #closed = false
+  /** The store was closed. */
+  #over = false
   #failure: SseError | undefined
 
   constructor(store: CursorStore, onSaved: (id: string, error: SseError | undefined) => void) {
@@ -42,6 +44,8 @@ export class Saver {
   }
 
   save(id: string): void {
+    // Acknowledged too late: a store that was closed may be in another stream's hands.
+    if (this.#over) return
     this.#wanted = id
     if (this.#writing === undefined && id !== this.#saved) this.#writing = this.#write()
   }
@@ -50,15 +54,22 @@ export class Saver {
   async close(): Promise<void> {
     this.#closed = true
     if (!this.#loaded) return
-    await this.#writing
-    // The last save failed: one more try, now that nothing newer will come.
-    if (this.#wanted !== undefined && this.#wanted !== this.#saved) await this.#write()
+    await this.#idle()
+    // The last save failed: one more try, now that the stream brings nothing newer.
+    if (this.#wanted !== undefined) this.save(this.#wanted)
+    await this.#idle()
+    this.#over = this.#store.close !== undefined
     try {
       await this.#store.close?.()
     } catch (error) {
       this.#failure ??= storeError('The store could not be closed', error)
     }
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Acknowledgements may come while the stream is being closed. */
+  async #idle(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing
   }
 
   async #write(): Promise<void> {
