@@ -19,7 +19,8 @@ export function createDecoder(): Decoder {
       if (!pending && isAscii(bytes)) {
         return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
       }
-      pending = (bytes.at(-1) ?? 0) >= 0x80
+      // A chunk may be empty: then what was pending still is.
+      pending = (bytes.at(-1) ?? 0x80) >= 0x80
       return decoder.decode(bytes, { stream: true })
     },
   }

@@ -38,7 +38,7 @@ export class Delivery {
   readonly #tracking: 'next' | 'manual' | false
   /** `ack: 'manual'`: in the order of handing out. */
   readonly #unacked: Pending[] = []
-  readonly #pendingOf = new WeakMap<SseEvent, Pending>()
+  readonly #pendingOf = new WeakMap<object, Pending>()
 
   constructor(source: Source, tracking: 'next' | 'manual' | false) {
     this.#source = source
@@ -115,7 +115,13 @@ export class Delivery {
     else if (this.#tracking !== false) this.#source.handled(id)
   }
 
-  ack(event: SseEvent): void {
+  /** `copy` is what the consumer was given for `event`, and what it will acknowledge. */
+  standsFor(copy: object, event: SseEvent): void {
+    const pending = this.#pendingOf.get(event)
+    if (pending !== undefined) this.#pendingOf.set(copy, pending)
+  }
+
+  ack(event: object): void {
     const pending = this.#pendingOf.get(event)
     if (pending === undefined) {
       throw new SseError(

@@ -36,11 +36,16 @@ export function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
   checkBoolean('tcp.allowH2', tcp.allowH2)
   if (tcp.connect !== undefined) checkObject('tcp.connect', tcp.connect, 'an object')
   const { proxy } = tcp
-  if (proxy !== undefined && proxy !== 'env' && !/^(https?|socks5?):\/\/[^/]/i.test(String(proxy))) {
+  if (proxy !== undefined && proxy !== 'env' && !isProxyUrl(proxy)) {
     // Not repeated: it may hold a password.
     throw new SseError('ERR_SSE_OPTION', "tcp.proxy: not an http(s) or socks5 URL, and not 'env'")
   }
   return tcp
+}
+
+function isProxyUrl(proxy: unknown): boolean {
+  if (typeof proxy !== 'string' && !(proxy instanceof URL)) return false
+  return /^(https?|socks5?):\/\/[^/]/i.test(String(proxy)) && URL.canParse(proxy)
 }
 
 export function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedHeartbeat {

@@ -22,10 +22,14 @@ export interface JsonEvent<Output> {
   readonly event?: string | undefined
 }
 
-/** Parses and checks each event of `events`; the first that does not fit ends the stream with `ERR_SSE_JSON`. */
+/**
+ * Parses and checks each event of `events`; the first that does not fit ends the stream with `ERR_SSE_JSON`. `onParsed`
+ * learns what stands for which event, before it is handed out.
+ */
 export function jsonEvents<Output>(
   events: AsyncIterableIterator<SseEvent, undefined>,
   schema: StandardSchema<Output> | undefined,
+  onParsed: (parsed: JsonEvent<Output>, event: SseEvent) => void,
 ): AsyncIterableIterator<JsonEvent<Output>, undefined> {
   const iterator = {
     async next(): Promise<IteratorResult<JsonEvent<Output>, undefined>> {
@@ -33,10 +37,13 @@ export function jsonEvents<Output>(
       if (result.done) return result
       const { id, event } = result.value
       try {
-        return { done: false, value: { data: await parse(result.value, schema), id, event } }
+        const value = { data: await parse(result.value, schema), id, event }
+        onParsed(value, result.value)
+        return { done: false, value }
       } catch (error) {
-        // The event in hand stays unacknowledged, as after a throw of the consumer's own.
-        await events.return?.()
+        // The event in hand stays unacknowledged, as after a throw of the consumer's own; and as there, what the end
+        // itself throws does not hide why.
+        await events.return?.().catch(() => {})
         throw error
       }
     },

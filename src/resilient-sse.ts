@@ -56,14 +56,15 @@ export class ResilientSse implements AsyncIterable<SseEvent, undefined>, AsyncDi
   json<Output = unknown>(
     schema?: StandardSchema<Output>,
   ): AsyncIterableIterator<JsonEvent<Output>, undefined> {
-    return jsonEvents(this.#client.delivery.events(), schema)
+    const { delivery } = this.#client
+    return jsonEvents(delivery.events(), schema, (parsed, event) => delivery.standsFor(parsed, event))
   }
 
   /**
    * With `resume: { ack: 'manual' }`: this event is handled; the stored cursor moves once all before it are, too.
    * @throws SseError `ERR_SSE_OPTION` for an event that this stream did not hand out.
    */
-  ack(event: SseEvent): void {
+  ack(event: SseEvent | JsonEvent<unknown>): void {
     this.#client.delivery.ack(event)
   }
 
