@@ -12,7 +12,7 @@ import type { ResolvedOptions } from './options.ts'
 import { dropReason } from './outcome.ts'
 import { Pause } from './pause.ts'
 import { race } from './race.ts'
-import { ENDED, Recovery } from './recovery.ts'
+import { ENDED, notResent, Recovery } from './recovery.ts'
 import { type Dialled, dial } from './request.ts'
 import { countLifecycle, createStats, report, type SseStats } from './stats.ts'
 import { Saver } from './stores/saver.ts'
@@ -43,6 +43,8 @@ export class Client {
   /** Dials of this outage. */
   #dials = 0
   #ending: Promise<void> = Promise.resolve()
+  /** Whether the consumer was thrown the reason of its signal: once, then the iterator is done. */
+  #reasonTold = false
   readonly #atEnd: (() => void)[] = []
 
   /** `owner`: the object that the user knows as the stream. */
@@ -77,6 +79,7 @@ export class Client {
       if (this.state === 'idle') await this.#begin()
       for (;;) {
         this.#life.signal.throwIfAborted()
+        this.#intake.throwGap()
         this.#connection ??= await this.#connect()
         if (this.#connection === undefined) break
         const batch = await this.#receive(this.#connection)
@@ -152,10 +155,7 @@ export class Client {
       })
     } catch (failure) {
       this.#life.signal.throwIfAborted()
-      if (failure instanceof Failure) {
-        const facts = { opened: false, openMs: 0, events: 0, discardedChars: 0 }
-        this.#lifecycle.tell('drop', { ...facts, reason: dropReason(failure.error), error: failure.error })
-      }
+      if (failure instanceof Failure) this.#tellDrop(failure.error, undefined)
       throw failure
     }
     return dialled && this.#open(dialled, startedAt, lastEventId)
@@ -226,18 +226,22 @@ export class Client {
     this.#intake.endRun()
     // A listener may have closed the stream just now: nothing is told after that.
     this.#life.signal.throwIfAborted()
-    const openMs = performance.now() - connection.openedAt
-    const { events, pendingChars: discardedChars } = connection
+    this.#tellDrop(error, connection)
+    const { events, openedAt } = connection
+    const { progress } = this.#intake
+    const tookMs = performance.now() - openedAt
+    this.#loss = new Failure(error, { opened: true, progress, events, tookMs, written: true })
+  }
+
+  #tellDrop(error: SseError, connection: Connection | undefined): void {
     this.#lifecycle.tell('drop', {
       reason: dropReason(error),
       error,
-      opened: true,
-      openMs,
-      events,
-      discardedChars,
+      opened: connection !== undefined,
+      openMs: connection === undefined ? 0 : performance.now() - connection.openedAt,
+      events: connection?.events ?? 0,
+      discardedChars: connection?.pendingChars ?? 0,
     })
-    const { progress } = this.#intake
-    this.#loss = new Failure(error, { opened: true, progress, tookMs: openMs, written: true })
   }
 
   #heard(comment: string): void {
@@ -247,13 +251,7 @@ export class Client {
   }
 
   reconnect(): void {
-    if (!this.#options.repeatable) {
-      const { method } = this.#options
-      throw new SseError(
-        'ERR_SSE_NOT_RESENT',
-        `reconnect: ${method} is sent again only with body as a function`,
-      )
-    }
+    if (!this.#options.repeatable) throw notResent(this.#options.method, undefined)
     this.#connection?.fail(rotated('reconnect() was called'))
     this.#pause.cut()
   }
@@ -294,7 +292,8 @@ export class Client {
       throw error
     }
     await this.#ending
-    if (signal.reason !== OVER) throw signal.reason
-    return undefined
+    if (signal.reason === OVER || this.#reasonTold) return undefined
+    this.#reasonTold = true
+    throw signal.reason
   }
 }

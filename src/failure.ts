@@ -9,19 +9,22 @@ export class Failure extends Error {
   /** Whether there was a connection. */
   readonly opened: boolean
   readonly progress: Progress
-  /** Since the dial. */
+  /** Events that the connection brought. */
+  readonly events: number
+  /** How long the connection lived, or the dial took. */
   readonly tookMs: number
   /** Whether the request may have reached the server. */
   readonly written: boolean
 
   constructor(
     error: SseError,
-    facts: { opened: boolean; progress: Progress; tookMs: number; written: boolean },
+    facts: { opened: boolean; progress: Progress; events: number; tookMs: number; written: boolean },
   ) {
     super(error.message)
     this.error = error
     this.opened = facts.opened
     this.progress = facts.progress
+    this.events = facts.events
     this.tookMs = facts.tookMs
     this.written = facts.written
   }

@@ -36,6 +36,9 @@ export function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
   checkBoolean('tcp.allowH2', tcp.allowH2)
   if (tcp.connect !== undefined) checkObject('tcp.connect', tcp.connect, 'an object')
   const { proxy } = tcp
+  if (!tcp.noDelay && proxy !== undefined) {
+    throw new SseError('ERR_SSE_OPTION', 'tcp.noDelay: false cannot take effect beside proxy')
+  }
   if (proxy !== undefined && proxy !== 'env' && !isProxyUrl(proxy)) {
     // Not repeated: it may hold a password.
     throw new SseError('ERR_SSE_OPTION', "tcp.proxy: not an http(s) or socks5 URL, and not 'env'")

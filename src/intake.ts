@@ -18,6 +18,8 @@ export class Intake {
   readonly #tellsGaps: boolean
   readonly #throwsGaps: boolean
   #connections = 0
+  /** The gap that ends the stream, and how many events of the batch are still delivered before it. */
+  #fatal: { error: SseGapError; at: number } | undefined
   #resumedAfter: string | undefined
   /** The last delivered id, for `isNext`. */
   #lastId: string | undefined
@@ -51,7 +53,13 @@ export class Intake {
     this.#sieve?.connected(this.cursor.received, lastEventId !== undefined)
     this.#connections++
     const reason = this.#connections > 1 ? this.cursor.gapAtReconnect() : undefined
-    if (reason !== undefined) this.#gap(reason, undefined, undefined)
+    if (reason !== undefined) this.#gap({ reason, after: undefined, before: undefined }, 0)
+    this.throwGap()
+  }
+
+  /** @throws SseGapError with `onGap: 'throw'`, once everything before the gap has been delivered. */
+  throwGap(): void {
+    if (this.#fatal !== undefined) throw this.#fatal.error
   }
 
   /** Layer 3. A block moves the cursor with or without an event. */
@@ -62,7 +70,7 @@ export class Intake {
       this.cursor.advance(received, accept => cursorAfter(batch, length, true, accept))
   }
 
-  /** Layer 5, and what it and `isNext` know of gaps. @throws SseGapError with `onGap: 'throw'`. */
+  /** Layer 5, and what it and `isNext` know of gaps. With `onGap: 'throw'` the batch stops short of one. */
   withoutDuplicates(batch: Batch, before: string | undefined): Batch {
     const sifted = this.#sieve?.sift(batch) ?? { batch, dropped: [], gap: undefined }
     for (const id of sifted.dropped) {
@@ -73,10 +81,13 @@ export class Intake {
     if (sifted.batch.events.length > 0) this.endRun()
     // What follows by another numbering is not told a second time, as skipped.
     if (sifted.gap?.reason === 'ids-reused') this.#lastId = undefined
-    if (sifted.gap !== undefined) this.#gap(sifted.gap.reason, before, sifted.gap.before)
+    if (sifted.gap !== undefined) {
+      const { reason, before: next, at } = sifted.gap
+      this.#gap({ reason, after: before, before: next }, at)
+    }
     if (this.cursor.checksOrder) this.#checkOrder(sifted.batch)
     if (this.progress !== 'news') this.#judgeProgress(sifted.batch)
-    return sifted.batch
+    return this.#fatal === undefined ? sifted.batch : firstOf(sifted.batch, this.#fatal.at)
   }
 
   /** An empty event with an id is a greeting (MCP's priming event): a flapping server sends one each time. */
@@ -96,16 +107,24 @@ export class Intake {
   }
 
   #checkOrder(batch: Batch): void {
-    for (const { id } of batch.events) {
+    for (const [index, { id }] of batch.events.entries()) {
       if (!id) continue
-      if (this.#lastId && this.cursor.skipped(this.#lastId, id)) this.#gap('missing', this.#lastId, id)
+      if (this.#lastId && this.cursor.skipped(this.#lastId, id)) {
+        this.#gap({ reason: 'missing', after: this.#lastId, before: id }, index)
+        if (this.#fatal !== undefined) return
+      }
       this.#lastId = id
     }
   }
 
-  #gap(reason: GapReason, after: string | undefined, before: string | undefined): void {
-    if (!this.#tellsGaps) return
-    this.#lifecycle.tell('gap', { reason, after, before })
-    if (this.#throwsGaps) throw new SseGapError({ reason, after, before })
+  /** `at`: how many events of the batch come before it. */
+  #gap(gap: { reason: GapReason; after: string | undefined; before: string | undefined }, at: number): void {
+    if (!this.#tellsGaps || this.#fatal !== undefined) return
+    this.#lifecycle.tell('gap', gap)
+    if (this.#throwsGaps) this.#fatal = { error: new SseGapError(gap), at }
   }
+}
+
+function firstOf({ events, cursorMoves }: Batch, count: number): Batch {
+  return { events: events.slice(0, count), cursorMoves: cursorMoves.filter(({ at }) => at < count) }
 }

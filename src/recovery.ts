@@ -26,6 +26,10 @@ export class Recovery {
   #doubtful = 0
   /** `reconnect()` was called while waiting: the next dial goes out even through an open breaker. */
   #forced = false
+  /** What the server asked for holds, too, when another stream closes a shared breaker early. */
+  #notBefore = 0
+  /** Connections in a row that broke within a second, with one event at most. */
+  #flaps = 0
   #lastError: SseError | undefined
   readonly #options: ResolvedOptions
   readonly #lifecycle: Lifecycle
@@ -79,23 +83,33 @@ export class Recovery {
     const { error } = failure
     if (error.code === 'ERR_SSE_CIRCUIT_OPEN') throw error
     if (error.code === 'ERR_SSE_ROTATED') return
-    const cleanEnd = error.code === 'ERR_SSE_END'
+    const cleanEnd = isCleanEnd(failure)
     if (cleanEnd && !(this.#options.reconnectOnEnd && this.#options.repeatable)) throw ENDED
     if (this.#mayRefresh(error)) return
 
     const counts = !cleanEnd || failure.progress === 'nothing'
+    this.#askUser(error, counts)
     if (counts) this.#count(failure)
-    const verdict = this.#options.isRetryable?.(error, {
-      failures: this.backoff.failures,
-      everOpened: this.everOpened,
-    })
-    if (verdict !== undefined) error.retryable = verdict
     if (!error.retryable) throw error
     if (!this.#options.repeatable && (failure.opened || failure.written))
       throw notResent(this.#options.method, error)
     if (counts && this.backoff.exhausted) throw error
     this.#throwIfCircuitEndsIt(lastEventId)
-    await this.#wait(error.retryAfterMs, cleanEnd ? failure : undefined)
+    await this.#wait(failure)
+  }
+
+  /** `isRetryable` has the last word. */
+  #askUser(error: SseError, counts: boolean): void {
+    const failures = this.backoff.failures + (counts ? 1 : 0)
+    const verdict: unknown = this.#options.isRetryable?.(error, { failures, everOpened: this.everOpened })
+    if (verdict === undefined) return
+    if (typeof verdict !== 'boolean') {
+      throw new SseError(
+        'ERR_SSE_OPTION',
+        'isRetryable: returned neither true, false nor undefined (a promise is none)',
+      )
+    }
+    error.retryable = verdict
   }
 
   /** Resolves when the breaker lets this stream dial. */
@@ -110,7 +124,9 @@ export class Recovery {
       const over = this.#pause.wait(admission.retryInMs, wake => breaker.watch(wake))
       this.#forced = await this.#told(over, admission.retryInMs, 'circuit')
       // Those who waited for a shared breaker must not all leave in one instant.
-      if (breaker.state === 'closed') await this.#pause.wait(Math.random() * this.backoff.maxMs)
+      if (breaker.state !== 'closed') continue
+      const spreadMs = Math.random() * this.backoff.maxMs
+      await this.#pause.wait(Math.max(spreadMs, this.#notBefore - performance.now()))
     }
   }
 
@@ -151,24 +167,34 @@ export class Recovery {
     })
   }
 
-  async #wait(retryAfterMs: number | undefined, cleanEnd: Failure | undefined): Promise<void> {
+  async #wait(failure: Failure): Promise<void> {
+    const { retryAfterMs } = failure.error
     // After data without ids a clean end is no failure, and `retry:` alone must not make a loop of it.
-    const leastMs = cleanEnd?.progress === 'data' ? LEAST_POLL_MS : 0
+    const leastMs = isCleanEnd(failure) && failure.progress === 'data' ? LEAST_POLL_MS : 0
     const floorMs = Math.max(leastMs, retryAfterMs === undefined ? 0 : clampServerDelay(retryAfterMs))
-    const delayMs = this.backoff.nextDelay(floorMs) + this.#pollDelay(cleanEnd)
+    const delayMs = this.backoff.nextDelay(floorMs) + this.#pace(failure)
     const { breaker } = this.#options
+    const now = performance.now()
+    this.#notBefore = now + delayMs
     // The breaker's own wait is longer and comes next.
-    if (breaker !== false && breaker.state === 'open' && breaker.retryInMs(performance.now()) > delayMs)
-      return
+    if (breaker !== false && breaker.state === 'open' && breaker.retryInMs(now) > delayMs) return
     const reason = retryAfterMs !== undefined ? 'retry-after' : this.backoff.retryMs > 0 ? 'retry' : 'backoff'
     this.#forced = await this.#told(this.#pause.wait(delayMs), delayMs, reason)
   }
 
-  /** What a clean end adds: without a pace of the server's own, its streams are not begun more than once a second. */
-  #pollDelay(cleanEnd: Failure | undefined): number {
-    if (cleanEnd === undefined || cleanEnd.progress === 'data' || this.#options.backoff === false) return 0
-    if (this.backoff.retryMs > clampServerDelay(0)) return 0
-    const elapsedMs = cleanEnd.progress === 'news' ? cleanEnd.tookMs : 0
+  /**
+   * What keeps a flapping server from being dialled in a loop although each connection brings something new: without a
+   * pace of its own (`retry:`), connections that end at once are not begun more than once a second.
+   */
+  #pace(failure: Failure): number {
+    const short = failure.opened && failure.events <= 1 && failure.tookMs < LEAST_POLL_MS
+    this.#flaps = short ? this.#flaps + 1 : 0
+    if (this.#options.backoff === false || this.backoff.retryMs > clampServerDelay(0)) return 0
+    // Without news the count of failures grows instead, and after data alone there is a floor already.
+    if (failure.progress === 'data' || (failure.progress === 'nothing' && !isCleanEnd(failure))) return 0
+    // One break may happen to anybody; a clean end is the server's own doing.
+    if (!isCleanEnd(failure)) return this.#flaps > 1 ? LEAST_POLL_MS * Math.min(this.#flaps - 1, 2) : 0
+    const elapsedMs = failure.progress === 'news' ? failure.tookMs : 0
     return Math.max(0, Math.round(LEAST_POLL_MS - elapsedMs))
   }
 
@@ -183,10 +209,16 @@ export class Recovery {
   }
 }
 
-function notResent(method: string, cause: SseError): SseError {
+function isCleanEnd({ error }: Failure): boolean {
+  return error.code === 'ERR_SSE_END'
+}
+
+/** `cause`: what broke the request, if anything did. */
+export function notResent(method: string, cause: SseError | undefined): SseError {
+  const why = cause === undefined ? 'is' : 'may have been received and is'
   return new SseError(
     'ERR_SSE_NOT_RESENT',
-    `${method} is not idempotent and may have been received, so it was not sent again; give body as a function to allow it`,
+    `${method} ${why} not idempotent, so it is not sent again; give body as a function to allow it`,
     { cause },
   )
 }

@@ -78,7 +78,7 @@ export async function dial(
     const fromFetch = transport.custom && written
     const tookMs = performance.now() - startedAt
     const judged = dialFailure(error, host, fromFetch, context.everOpened)
-    throw new Failure(judged, { opened: false, progress: 'nothing', tookMs, written })
+    throw new Failure(judged, { opened: false, progress: 'nothing', events: 0, tookMs, written })
   } finally {
     clearTimeout(limit)
     context.signal.removeEventListener('abort', cancel)
@@ -95,12 +95,21 @@ interface Hop {
 }
 
 async function resolveUrl(options: ResolvedOptions, context: RequestContext): Promise<URL> {
-  const given = typeof options.url === 'function' ? await options.url(context) : options.url
-  const url = parseUrl(given)
+  const url =
+    typeof options.url === 'function' ? requestUrl(await options.url(context)) : parseUrl(options.url)
   const { queryParameter } = options.resume || {}
   if (queryParameter !== undefined && context.lastEventId)
     url.searchParams.set(queryParameter, context.lastEventId)
   return url
+}
+
+/** What a `url` function gave: too late to be called an option. */
+function requestUrl(given: unknown): URL {
+  try {
+    return parseUrl(given)
+  } catch (error) {
+    throw new SseError('ERR_SSE_REQUEST', (error as SseError).message)
+  }
 }
 
 /** The URL as an object, or `ERR_SSE_OPTION` in words that do not repeat it: it may hold secrets. */
@@ -135,6 +144,9 @@ async function firstHop(options: ResolvedOptions, context: RequestContext, url: 
   return { url, method: options.method, userHeaders: toHeaders(given), protocolHeaders, body }
 }
 
+/** RFC 9110, 5.5, with outer white space, which is trimmed. */
+const FIELD_VALUE = /^[\t\n\r \x21-\x7e\x80-\xff]*$/
+
 /** `Headers`, with an error that names the header and never repeats its value. */
 export function toHeaders(given: HeadersInit | undefined): Headers {
   const headers = new Headers()
@@ -147,6 +159,8 @@ export function toHeaders(given: HeadersInit | undefined): Headers {
     const [name, value] = entry
     if (value === undefined || value === null) continue
     try {
+      // The platform's Headers let control characters through, on which only the connection stumbles.
+      if (!FIELD_VALUE.test(String(value))) throw new TypeError('not a field value')
       headers.append(String(name), String(value))
     } catch {
       throw new SseError(

@@ -10,7 +10,8 @@ export interface Sifted {
   batch: Batch
   /** Ids of the duplicates that were dropped, in order. */
   dropped: readonly string[]
-  gap: { reason: GapReason; before: string } | undefined
+  /** `at`: how many of the delivered events come before it. */
+  gap: { reason: GapReason; before: string; at: number } | undefined
 }
 
 const NONE: readonly string[] = []
@@ -76,7 +77,7 @@ export class Sieve {
         continue
       }
       const { known, reason } = this.#judge(event, id)
-      if (reason !== undefined) gap ??= { reason, before: id }
+      if (reason !== undefined) gap ??= { reason, before: id, at: index - dropped.length }
       if (known) dropped.push(index)
     }
     const kept = dropped.length > 0 ? without(batch, dropped) : batch

@@ -1,6 +1,6 @@
 import { type Dispatcher, FormData as UndiciFormData, fetch as undiciFetch } from 'undici'
 import { type BodyHandler, type ByteSource, StreamSource, TapSource } from './body.ts'
-import { agentFor, type ResolvedTcp } from './layers/tcp.ts'
+import { DialAgent, type ResolvedTcp } from './layers/tcp.ts'
 
 /** A `fetch`, and what it can tell beyond the standard. */
 export interface Transport {
@@ -35,9 +35,9 @@ export function createTransport(
       mayBeUnframed: true,
     }
   }
-  const agent = dispatcher ?? agentFor(tcp)
   return {
     async fetch(url, init, onWritten) {
+      const agent = dispatcher ?? ownAgent(tcp, init.signal)
       const tap = new TapSource()
       // A dispatcher for one dial, to learn that its request has left and to take its body.
       const dial = {
@@ -53,6 +53,13 @@ export function createTransport(
     custom: false,
     mayBeUnframed: dispatcher !== undefined || (tcp !== false && tcp.allowH2),
   }
+}
+
+/** An agent that ends with the dial, or with the connection that the dial became. */
+function ownAgent(tcp: ResolvedTcp | false, signal: RequestInit['signal']): Dispatcher {
+  const agent = new DialAgent(tcp)
+  signal?.addEventListener('abort', () => agent.destroy(), { once: true })
+  return agent.dispatcher
 }
 
 /** undici sends the platform's own FormData as "[object FormData]". */

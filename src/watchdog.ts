@@ -27,6 +27,7 @@ export class Watchdog {
   #eventlessMs = 0
   #everSawBytes = false
   #hinted = false
+  #hintDue = false
   #probedAtMs: number | undefined
   #probe: AbortController | undefined
   #stopped = false
@@ -59,7 +60,13 @@ export class Watchdog {
 
   /** The machine slept, or lost an address that it had when this connection was made: the path may be gone. */
   hint(): void {
-    if (this.#hinted || !this.reading) return
+    if (this.#hinted) return
+    if (!this.reading) {
+      // The consumer is at work: what the hint means is seen when it reads on.
+      this.#hintDue = true
+      return
+    }
+    this.#hintDue = false
     this.#hinted = true
     this.#events.stall('hint', this.#silentMs)
     this.#silentMs = 0
@@ -75,8 +82,10 @@ export class Watchdog {
       this.#hinted = false
       this.#probedAtMs = undefined
       this.sawBytes = false
+      if (this.reading) this.#hintDue = false
     } else {
       this.#silentMs += elapsedMs
+      if (this.#hintDue) this.hint()
     }
     this.#eventlessMs = this.sawEvents || !this.reading ? 0 : this.#eventlessMs + elapsedMs
     this.sawEvents = false

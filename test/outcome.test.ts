@@ -181,8 +181,6 @@ describe('a failure before the headers', () => {
     'UND_ERR_CONNECT_TIMEOUT',
     'UND_ERR_HEADERS_TIMEOUT',
     'UND_ERR_BODY_TIMEOUT',
-    'UND_ERR_DESTROYED',
-    'UND_ERR_CLOSED',
     'UND_ERR_HEADERS_OVERFLOW',
     'UND_ERR_INFO',
     'HPE_INVALID_CONSTANT',

@@ -1,4 +1,5 @@
-import { Agent, buildConnector, Dispatcher, EnvHttpProxyAgent, ProxyAgent } from 'undici'
+import { Socket } from 'node:net'
+import { Agent, buildConnector, Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
 import { SseError } from '../errors.ts'
 
 /** Layer 1: the agent with TCP keepalive. */
@@ -32,10 +33,6 @@ export const TCP_DEFAULTS = {
 
 export type ResolvedTcp = TcpOptions & Required<Pick<TcpOptions, keyof typeof TCP_DEFAULTS>>
 
-type AgentOptions = ResolvedTcp & { keepAlive?: boolean }
-
-const agents = new Map<string, Dispatcher>()
-
 /** An undici 8 dispatcher fails in undici 7's fetch, and only when the first request is sent: refused here. */
 export function checkDispatcher(dispatcher: unknown): asserts dispatcher is Dispatcher {
   if (dispatcher instanceof Dispatcher) return
@@ -45,47 +42,94 @@ export function checkDispatcher(dispatcher: unknown): asserts dispatcher is Disp
   )
 }
 
-/** The agent for these options; streams with the same plain ones share it. `false`: no keepalive. */
-export function agentFor(options: ResolvedTcp | false): Dispatcher {
-  const tcp: AgentOptions = options || { ...TCP_DEFAULTS, keepAlive: false }
-  const proxy = tcp.proxy ?? (process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined)
-  if (tcp.connect !== undefined) return createAgent(tcp, proxy)
-  const key = JSON.stringify({ ...tcp, proxy: String(proxy) })
-  const agent = agents.get(key) ?? createAgent(tcp, proxy)
-  agents.set(key, agent)
-  return agent
+type Connector = buildConnector.connector
+
+/** TLS sessions are kept by the connector: streams with the same plain options share one. */
+const connectors = new Map<string, Connector>()
+
+/**
+ * What one dial connects with. Of its own, because undici can neither give up a connect that is under way nor leave an
+ * aborted request alone (it dials for it once more): only by destroying the whole agent does nothing stay behind. So each
+ * dial also has a socket and a name lookup of its own, and cannot meet the path that just failed.
+ */
+export class DialAgent {
+  readonly dispatcher: Dispatcher
+  readonly #sockets: { destroy(error: Error): void }[] = []
+
+  /** `false`: no keepalive. */
+  constructor(options: ResolvedTcp | false) {
+    const tcp = options || TCP_DEFAULTS
+    const hop = hopOptions(options)
+    const common = {
+      pipelining: 0,
+      // undici's 300 s would kill every quiet stream; layer 2 judges silence.
+      bodyTimeout: 0,
+      headersTimeout: 0,
+      allowH2: tcp.allowH2,
+      // undici overrules the connector's own.
+      ...('localAddress' in hop && { localAddress: String(hop.localAddress) }),
+      connect: this.#watched(connectorFor(options, hop)),
+    }
+    const proxy = 'proxy' in tcp ? tcp.proxy : process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
+    if (proxy === undefined) {
+      this.dispatcher = new Agent(common)
+      return
+    }
+    const proxied = {
+      ...common,
+      proxyTls: hop,
+      requestTls: hop,
+      clientFactory: (origin: URL, { connect }: Pool.Options) =>
+        new Pool(origin, { connect: this.#watched(connect as Connector) }),
+    }
+    this.dispatcher =
+      proxy === 'env'
+        ? new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
+        : new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
+  }
+
+  /** Nothing stays behind: no socket, connected or not, no session, no request that waits. */
+  destroy(): void {
+    const reason = new Error('the dial is over')
+    this.dispatcher.destroy(reason).catch(() => {})
+    for (const socket of this.#sockets) socket.destroy(reason)
+  }
+
+  #watched(connect: Connector): Connector {
+    return (options, callback) => {
+      // The declaration says nothing of it, but the connector gives its socket out while it connects.
+      const socket: unknown = connect(options, callback)
+      if (socket instanceof Socket) this.#sockets.push(socket)
+      return socket as ReturnType<Connector>
+    }
+  }
 }
 
-function createAgent(tcp: AgentOptions, proxy: string | URL | undefined): Dispatcher {
-  const hop = {
-    keepAlive: tcp.keepAlive ?? true,
+function hopOptions(options: ResolvedTcp | false): buildConnector.BuildOptions {
+  const tcp = options || TCP_DEFAULTS
+  return {
+    keepAlive: options !== false,
     keepAliveInitialDelay: tcp.keepAliveDelayMs,
     timeout: tcp.connectTimeoutMs,
     allowH2: tcp.allowH2,
-    ...tcp.connect,
+    ...(options === false ? undefined : options.connect),
   } as buildConnector.BuildOptions
-  const common = {
-    // Each dial gets a socket and a name lookup of its own: a reconnect must not meet the path that just failed.
-    pipelining: 0,
-    // undici's 300 s would kill every quiet stream; layer 2 judges silence.
-    bodyTimeout: 0,
-    headersTimeout: 0,
-    allowH2: tcp.allowH2,
-    // undici overrules the connector's own.
-    ...(tcp.connect?.localAddress !== undefined && { localAddress: String(tcp.connect.localAddress) }),
-  }
-  if (proxy === undefined) return new Agent({ ...common, connect: tcp.noDelay ? hop : withoutNoDelay(hop) })
-  const tls = { proxyTls: hop, requestTls: hop, connect: hop }
-  return proxy === 'env'
-    ? new EnvHttpProxyAgent({ ...common, ...tls } as EnvHttpProxyAgent.Options)
-    : new ProxyAgent({ ...common, ...tls, uri: String(proxy) } as ProxyAgent.Options)
 }
 
-/** undici always sets TCP_NODELAY. */
-function withoutNoDelay(hop: buildConnector.BuildOptions): buildConnector.connector {
+function connectorFor(options: ResolvedTcp | false, hop: buildConnector.BuildOptions): Connector {
+  if (options && options.connect !== undefined) return createConnector(options, hop)
+  const key = JSON.stringify(options)
+  const connector = connectors.get(key) ?? createConnector(options, hop)
+  connectors.set(key, connector)
+  return connector
+}
+
+function createConnector(options: ResolvedTcp | false, hop: buildConnector.BuildOptions): Connector {
   const connect = buildConnector(hop)
-  return (options, callback) =>
-    connect(options, (...result) => {
+  if (options === false || options.noDelay) return connect
+  // undici always sets TCP_NODELAY.
+  return (target, callback) =>
+    connect(target, (...result) => {
       result[1]?.setNoDelay(false)
       callback(...result)
     })

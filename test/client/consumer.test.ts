@@ -447,6 +447,24 @@ describe('gaps', () => {
     expectNothingLeft()
   })
 
+  test.each([
+    ['missing', () => open(blocks(1, 2) + block(4)), { isNext: 'decimal' }],
+    ['ids-reused', () => open(block(11) + block(1, 'new')), {}],
+  ] as const)(
+    "%s in the middle of a read is thrown after what came before it, with onGap: 'throw'",
+    async (reason, second, resume) => {
+      const world = new World(reason === 'missing' ? second : [() => broken(blocks(1, 10)), second])
+      const consumer = world.stream({ resume: { ...resume, onGap: 'throw' } }).run()
+      await world.pass(5_000)
+      expect(consumer.error).toMatchObject({ code: 'ERR_SSE_GAP', reason })
+      const expected =
+        reason === 'missing' ? ['1', '2'] : [...Array.from({ length: 10 }, (_, n) => String(n + 1)), '11']
+      expect(consumer.data).toEqual(expected.map(id => `data ${id}`))
+      expect(consumer.stream.lastEventId).toBe(expected.at(-1))
+      expectNothingLeft()
+    },
+  )
+
   test('are not told with layer 3 off', async () => {
     const world = new World([() => broken('data: a\n\n'), () => open()])
     const consumer = world.stream({ resume: false }).run()

@@ -49,6 +49,7 @@ describe('a server that flaps', () => {
     'greets and breaks': () => broken('retry: 0\n\nevent: hello\ndata: welcome\n\n'),
     'greets with a comment and breaks': () => broken('retry: 0\n: welcome\n\n'),
     'primes with an id and breaks': nr => broken(`retry: 0\nid: ${nr}\ndata:\n\n`),
+    'greets with a fresh id and breaks': nr => broken(`retry: 0\n\n${block(nr, 'welcome')}`),
     'sends an error event and ends': () => ended('retry: 0\n\nevent: error\ndata: overloaded\n\n'),
     'opens and ends': () => ended('retry: 0\n\n'),
     'opens and breaks': () => broken(),
@@ -193,6 +194,36 @@ describe('Retry-After', () => {
     world.stream().run()
     await world.pass(2 * HOUR + 1)
     expect(world.gaps[0]).toBeGreaterThanOrEqual(HOUR)
+  })
+})
+
+describe('isRetryable', () => {
+  test('may dial a 404 again, and then it counts for the breaker', async () => {
+    const world = new World(() => status(404))
+    const consumer = world.stream({ isRetryable: () => true, breaker: { onOpen: 'wait' } }).run()
+    await world.pass(HOUR)
+    expect(consumer.tellings('circuit')[0]).toMatchObject({ state: 'open', failures: 6 })
+    expect(world.dials.length).toBeLessThanOrEqual(40)
+    expect(consumer.over).toBe(false)
+  })
+
+  test('is told the failure that it judges as one of the failures', async () => {
+    const seen: number[] = []
+    const world = new World([() => status(503), () => status(503), () => open()])
+    world.stream({ isRetryable: (_, { failures }) => void seen.push(failures) as undefined }).run()
+    await world.pass(10_000)
+    expect(seen).toEqual([1, 2])
+  })
+
+  test('that returns a promise is refused: it would always be true', async () => {
+    const world = new World(() => status(503))
+    const consumer = world.stream({ isRetryable: (async () => false) as unknown as () => boolean }).run()
+    await world.pass(1_000)
+    expect(consumer.error).toMatchObject({
+      code: 'ERR_SSE_OPTION',
+      message: expect.stringMatching(/^isRetryable: .*promise/),
+    })
+    expect(world.dials.length).toBe(1)
   })
 })
 

@@ -113,12 +113,13 @@ describe('a redirect', () => {
 
   test('is counted within a dial: the twenty-second dial through one is as good as the first', async () => {
     await using server = await FaultServer.start({
-      log: { count: 22 },
-      routes: { '/events': [[redirect('/a')]], '/a': [[send(1), cut()]] },
+      log: { count: 44 },
+      // Two events a time: connections that end after one are taken for flapping, and paced.
+      routes: { '/events': [[redirect('/a')]], '/a': [[send(2), cut()]] },
     })
     const quick = { ...FAST, backoff: { baseMs: 1, maxMs: 2 } }
-    expect(await take(new ResilientSse(server.url, quick), 22)).toHaveLength(22)
-    const ids = Array.from({ length: 22 }, (_, n) => (n === 0 ? undefined : server.log.idAt(n - 1)))
+    expect(await take(new ResilientSse(server.url, quick), 44)).toHaveLength(44)
+    const ids = Array.from({ length: 22 }, (_, n) => (n === 0 ? undefined : server.log.idAt(2 * n - 1)))
     expectDials(
       server.requests,
       ids.flatMap(id => [id, id]),

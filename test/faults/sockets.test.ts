@@ -6,14 +6,13 @@ import { FaultServer, send, stay } from 'resilient-sse/testing'
 import { expect, test } from 'vitest'
 import { expectDials, FAST, sleep, take, until } from './support.ts'
 
-// What undici does with a socket whose request was aborted, seen from outside. `fails`: known, and to be turned into a
-// plain test by whoever mends it.
+// What undici alone would leave behind when a request is aborted, seen from outside.
 
 const pem = (name: string) =>
   readFileSync(new URL(`../fixtures/self-signed.${name}.pem`, import.meta.url), 'utf8')
 
-// undici puts an aborted request back into its queue, dials for it, and only then sees that it is gone.
-test.fails('close() does not open a connection of its own', async () => {
+// undici would put an aborted request back into its queue, dial for it, and only then see that it is gone.
+test('close() does not open a connection of its own', async () => {
   await using server = await FaultServer.start({ log: { count: 1 }, otherwise: [send(1), stay()] })
   await take(new ResilientSse(server.url, FAST), 1)
   await until(() => server.openSockets === 0, 'the socket is free', 1_000)
@@ -22,8 +21,8 @@ test.fails('close() does not open a connection of its own', async () => {
   expect(server.connections).toBe(1)
 })
 
-// undici has no way to give up a connect: the socket stays in SYN-SENT, and the process alive, until connectTimeoutMs.
-test.fails('close() during the name lookup or the TCP connect leaves no socket', async () => {
+// undici has no way to give up a connect: the socket would stay in SYN-SENT, and the process alive.
+test('close() during the name lookup or the TCP connect leaves no socket', async () => {
   const sockets = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
   const before = sockets()
   let asked = false
@@ -46,7 +45,7 @@ test.fails('close() during the name lookup or the TCP connect leaves no socket',
   expect(sockets()).toBe(before)
 })
 
-test.fails('close() ends the HTTP/2 session of its stream', async () => {
+test('close() ends the HTTP/2 session of its stream', async () => {
   const server = createSecureServer({ key: pem('key'), cert: pem('cert') })
   const sessions = new Set<{ destroy(): void }>()
   server.on('session', session => {

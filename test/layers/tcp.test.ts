@@ -1,9 +1,16 @@
 import { createServer, type Server, Socket } from 'node:net'
 import { Agent, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { agentFor, checkDispatcher, TCP_DEFAULTS, type TcpOptions } from '../../src/layers/tcp.ts'
+import {
+  checkDispatcher,
+  DialAgent,
+  type ResolvedTcp,
+  TCP_DEFAULTS,
+  type TcpOptions,
+} from '../../src/layers/tcp.ts'
 
 const resolved = (options: TcpOptions = {}) => ({ ...TCP_DEFAULTS, ...options })
+const agentFor = (options: ResolvedTcp | false) => new DialAgent(options).dispatcher
 
 let server: Server
 let url: string
@@ -101,16 +108,17 @@ describe('a connection', () => {
 })
 
 describe('an agent', () => {
-  test('is shared by streams with the same plain options', () => {
-    expect(agentFor(resolved())).toBe(agentFor(resolved()))
-    expect(agentFor(false)).toBe(agentFor(false))
-    expect(agentFor(resolved({ keepAliveDelayMs: 5_000 }))).not.toBe(agentFor(resolved()))
-    expect(agentFor(false)).not.toBe(agentFor(resolved()))
-  })
-
-  test('is not shared where options of net.connect were given: they may hold keys', () => {
-    const connect = { family: 4 }
-    expect(agentFor(resolved({ connect }))).not.toBe(agentFor(resolved({ connect })))
+  test('belongs to one dial, and leaves nothing when that is over, not even a connect under way', async () => {
+    const agent = new DialAgent(resolved({ connect: { lookup: () => {} } }))
+    const asked = request('http://nowhere.test/', { dispatcher: agent.dispatcher }).catch(error => error)
+    const turn = () => new Promise(resolve => setTimeout(resolve, 20))
+    const connecting = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
+    await turn()
+    const before = connecting()
+    agent.destroy()
+    expect(await asked).toBeInstanceOf(Error)
+    await turn()
+    expect(connecting()).toBe(before - 1)
   })
 
   test('goes through a proxy, with keepalive on that hop', async () => {
