@@ -9,7 +9,7 @@ const CELLS = ['throughput']
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '7' }, events: { type: 'string', default: '300000' } },
+  options: { rounds: { type: 'string', default: '7' }, events: { type: 'string', default: '2000000' } },
 })
 for (const name of positionals.length > 0 ? positionals : CELLS) {
   if (!CELLS.includes(name)) {
