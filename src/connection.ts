@@ -153,8 +153,10 @@ export class Connection {
     const parser = createParser({
       maxBufferSize: maxEventChars,
       onEvent: event => {
-        if (event.data.length > maxEventChars) throw tooLarge(maxEventChars)
+        // Its own id stands in the event; another one is that of a block before it, which had no data.
+        if (blockId !== undefined && event.id === undefined) moveCursor(blockId)
         blockId = undefined
+        if (event.data.length > maxEventChars) throw tooLarge(maxEventChars)
         this.#batch.events.push(event)
       },
       onId: id => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createDecoder } from '../../src/decode.ts'
 import { SseError } from '../../src/errors.ts'
 import { ResilientSse } from '../../src/resilient-sse.ts'
-import { Body, block, open, URL_OF_EVENTS, World } from '../client/world.ts'
+import { Body, block, broken, open, URL_OF_EVENTS, World } from '../client/world.ts'
 
 test('an empty chunk behind half a character does not make the decoder forget it', () => {
   const decoder = createDecoder()
@@ -73,4 +73,12 @@ describe('json()', () => {
     await events.next()
     await expect(events.next()).rejects.toMatchObject({ code: 'ERR_SSE_JSON' })
   })
+})
+
+test('the id of a block without data counts, too, when an event without id follows in the same read', async () => {
+  const world = new World([() => broken('id: 7\n\ndata: x\n\n'), () => open()])
+  const consumer = world.stream().run()
+  await world.pass(5_000)
+  expect(consumer.stream.lastEventId).toBe('7')
+  expect(world.lastEventIds).toEqual([null, '7'])
 })
