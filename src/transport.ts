@@ -37,7 +37,7 @@ export function createTransport(
   }
   return {
     async fetch(url, init, onWritten) {
-      const agent = dispatcher ?? ownAgent(tcp, init.signal)
+      const agent = dispatcher ?? ownAgent(url, tcp, init.signal)
       const tap = new TapSource()
       // A dispatcher for one dial, to learn that its request has left and to take its body.
       const dial = {
@@ -56,10 +56,10 @@ export function createTransport(
 }
 
 /** An agent that ends with the dial, or with the connection that the dial became. */
-function ownAgent(tcp: ResolvedTcp | false, signal: RequestInit['signal']): Dispatcher {
+function ownAgent(url: URL, tcp: ResolvedTcp | false, signal: RequestInit['signal']): Dispatcher {
   const agent = new DialAgent(tcp)
   signal?.addEventListener('abort', () => agent.destroy(), { once: true })
-  return agent.dispatcher
+  return agent.for(url.origin)
 }
 
 /** undici sends the platform's own FormData as "[object FormData]". */

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { Agent, buildConnector, Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
+import { buildConnector, Client, Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
 import { SseError } from '../errors.ts'
 
 /** Layer 1: the agent with TCP keepalive. */
@@ -53,46 +53,55 @@ const connectors = new Map<string, Connector>()
  * dial also has a socket and a name lookup of its own, and cannot meet the path that just failed.
  */
 export class DialAgent {
-  readonly dispatcher: Dispatcher
-  readonly #sockets: { destroy(error: Error): void }[] = []
+  readonly #tcp: ResolvedTcp | false
+  readonly #dispatchers: Dispatcher[] = []
+  readonly #sockets: Socket[] = []
 
   /** `false`: no keepalive. */
-  constructor(options: ResolvedTcp | false) {
-    const tcp = options || TCP_DEFAULTS
-    const hop = hopOptions(options)
-    const common = {
-      pipelining: 0,
-      // undici's 300 s would kill every quiet stream; layer 2 judges silence.
-      bodyTimeout: 0,
-      headersTimeout: 0,
-      allowH2: tcp.allowH2,
-      // undici overrules the connector's own.
-      ...('localAddress' in hop && { localAddress: String(hop.localAddress) }),
-      connect: this.#watched(connectorFor(options, hop)),
-    }
-    const proxy = 'proxy' in tcp ? tcp.proxy : process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
-    if (proxy === undefined) {
-      this.dispatcher = new Agent(common)
-      return
-    }
-    const proxied = {
-      ...common,
-      proxyTls: hop,
-      requestTls: hop,
-      clientFactory: (origin: URL, { connect }: Pool.Options) =>
-        new Pool(origin, { connect: this.#watched(connect as Connector) }),
-    }
-    this.dispatcher =
-      proxy === 'env'
-        ? new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
-        : new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
+  constructor(tcp: ResolvedTcp | false) {
+    this.#tcp = tcp
+  }
+
+  /** The dispatcher for a request to this origin: the next hop of a redirect has its own. */
+  for(origin: URL | string): Dispatcher {
+    const dispatcher = this.#create(origin)
+    this.#dispatchers.push(dispatcher)
+    return dispatcher
   }
 
   /** Nothing stays behind: no socket, connected or not, no session, no request that waits. */
   destroy(): void {
     const reason = new Error('the dial is over')
-    this.dispatcher.destroy(reason).catch(() => {})
+    for (const dispatcher of this.#dispatchers) dispatcher.destroy(reason).catch(() => {})
     for (const socket of this.#sockets) socket.destroy(reason)
+  }
+
+  #create(origin: URL | string): Dispatcher {
+    const hop = hopOptions(this.#tcp)
+    const common = {
+      pipelining: 0,
+      // undici's 300 s would kill every quiet stream; layer 2 judges silence.
+      bodyTimeout: 0,
+      headersTimeout: 0,
+      allowH2: this.#tcp !== false && this.#tcp.allowH2,
+      // undici overrules the connector's own.
+      ...('localAddress' in hop && { localAddress: String(hop.localAddress) }),
+      connect: this.#watched(connectorFor(this.#tcp, hop)),
+    }
+    const env = process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
+    const proxy = (this.#tcp !== false && this.#tcp.proxy) || env
+    // Not an Agent, whose pool would hold 20 KiB for each idle stream.
+    if (proxy === undefined) return new Client(origin, common)
+    const proxied = {
+      ...common,
+      proxyTls: hop,
+      requestTls: hop,
+      clientFactory: (proxyOrigin: URL, { connect }: Pool.Options) =>
+        new Pool(proxyOrigin, { connect: this.#watched(connect as Connector) }),
+    }
+    return proxy === 'env'
+      ? new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
+      : new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
   }
 
   #watched(connect: Connector): Connector {

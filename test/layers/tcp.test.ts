@@ -1,5 +1,5 @@
 import { createServer, type Server, Socket } from 'node:net'
-import { Agent, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
+import { Agent, Client, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   checkDispatcher,
@@ -10,7 +10,8 @@ import {
 } from '../../src/layers/tcp.ts'
 
 const resolved = (options: TcpOptions = {}) => ({ ...TCP_DEFAULTS, ...options })
-const agentFor = (options: ResolvedTcp | false) => new DialAgent(options).dispatcher
+const agentFor = (options: ResolvedTcp | false, origin = new URL(url).origin) =>
+  new DialAgent(options).for(origin)
 
 let server: Server
 let url: string
@@ -97,7 +98,7 @@ describe('a connection', () => {
 
   test('that cannot be made is given up after connectTimeoutMs', async () => {
     const connect = { lookup: () => {} }
-    const dispatcher = agentFor(resolved({ connectTimeoutMs: 200, connect }))
+    const dispatcher = agentFor(resolved({ connectTimeoutMs: 200, connect }), 'http://nowhere.test')
     const started = performance.now()
     await expect(request('http://nowhere.test/', { dispatcher })).rejects.toMatchObject({
       code: 'UND_ERR_CONNECT_TIMEOUT',
@@ -110,7 +111,9 @@ describe('a connection', () => {
 describe('an agent', () => {
   test('belongs to one dial, and leaves nothing when that is over, not even a connect under way', async () => {
     const agent = new DialAgent(resolved({ connect: { lookup: () => {} } }))
-    const asked = request('http://nowhere.test/', { dispatcher: agent.dispatcher }).catch(error => error)
+    const asked = request('http://nowhere.test/', { dispatcher: agent.for('http://nowhere.test') }).catch(
+      error => error,
+    )
     const turn = () => new Promise(resolve => setTimeout(resolve, 20))
     const connecting = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
     await turn()
@@ -141,7 +144,7 @@ describe('an agent', () => {
   })
 
   test('goes there also with NODE_USE_ENV_PROXY=1, and with nothing of the kind goes directly', () => {
-    expect(agentFor(resolved({ connectTimeoutMs: 1_002 }))).toBeInstanceOf(Agent)
+    expect(agentFor(resolved({ connectTimeoutMs: 1_002 }))).toBeInstanceOf(Client)
     vi.stubEnv('NODE_USE_ENV_PROXY', '1')
     expect(agentFor(resolved({ connectTimeoutMs: 1_002 }))).toBeInstanceOf(EnvHttpProxyAgent)
   })
