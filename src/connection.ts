@@ -1,6 +1,5 @@
-import { createParser } from 'eventsource-parser'
+import { BlockReader } from './blocks.ts'
 import type { ByteSource } from './body.ts'
-import { createDecoder } from './decode.ts'
 import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
 import type { ResolvedHeartbeat, Rhythm } from './layers/heartbeat.ts'
@@ -8,8 +7,6 @@ import type { Lifecycle } from './lifecycle.ts'
 import { readFailure } from './outcome.ts'
 import { watch } from './watch.ts'
 import { Watchdog } from './watchdog.ts'
-
-const NO_MOVES: Batch['cursorMoves'] = []
 
 export interface ConnectionOptions {
   /** Whether the response's framing can tell a complete body from one that was cut. */
@@ -29,8 +26,6 @@ export class Connection {
   bytes = 0
   /** Events so far, duplicates included. */
   events = 0
-  #batch: Batch = { events: [], cursorMoves: NO_MOVES }
-  #pendingChars = 0
   #failure: unknown
   #failed = false
   #waiting: { resolve: (batch: Batch) => void; reject: (error: unknown) => void } | undefined
@@ -39,14 +34,20 @@ export class Connection {
   readonly #cleanEnd: boolean
   readonly #body: ByteSource
   readonly #abort: AbortController
-  readonly #decoder = createDecoder()
-  readonly #parser: { feed(text: string): void }
+  readonly #blocks: BlockReader
 
   constructor(body: ByteSource, abort: AbortController, options: ConnectionOptions) {
     this.#abort = abort
     this.#cleanEnd = options.cleanEnd
     this.#body = body
-    this.#parser = this.#createParser(options)
+    this.#blocks = new BlockReader({
+      maxEventChars: options.maxEventChars,
+      onRetry: options.onRetry,
+      // A listener may have given the connection up at a comment before this one in the same read.
+      onComment: comment => {
+        if (!this.#failed) options.onComment(comment)
+      },
+    })
     if (options.rotateAfterMs !== undefined) {
       const timer = setTimeout(() => this.fail(rotated('maxConnectionMs')), options.rotateAfterMs)
       this.#release.push(() => clearTimeout(timer))
@@ -55,7 +56,7 @@ export class Connection {
 
   /** Characters of an event that was begun and not ended. */
   get pendingChars(): number {
-    return this.#pendingChars
+    return this.#blocks.pendingChars
   }
 
   /** Layer 2 watches over this connection until its end. */
@@ -102,25 +103,19 @@ export class Connection {
       return
     }
     this.#waiting = undefined
-    this.#batch = { events: [], cursorMoves: NO_MOVES }
-    this.bytes = 0
-    try {
-      for (const chunk of this.#body.take()) {
-        this.bytes += chunk.length
-        this.#parser.feed(this.#decoder.decode(chunk))
-      }
-    } catch (error) {
-      // What was complete before the broken block is delivered first; the next read tells the failure.
-      this.fail(error)
-    }
-    this.events += this.#batch.events.length
+    const chunks = this.#body.take()
+    this.bytes = chunks.reduce((bytes, chunk) => bytes + chunk.length, 0)
+    const { batch, error } = this.#blocks.read(chunks)
+    // What was complete before the broken block is delivered first; the next read tells the failure.
+    if (error !== undefined) this.fail(error)
+    this.events += batch.events.length
     if (this.#watchdog !== undefined) {
       this.#watchdog.reading = false
       this.#watchdog.sawBytes = true
-      if (this.#batch.events.length > 0) this.#watchdog.sawEvents = true
+      if (batch.events.length > 0) this.#watchdog.sawEvents = true
     }
-    if (this.#failed && this.#batch.events.length === 0) waiting.reject(this.#failure)
-    else waiting.resolve(this.#batch)
+    if (this.#failed && batch.events.length === 0) waiting.reject(this.#failure)
+    else waiting.resolve(batch)
   }
 
   readonly #onReadError = (error: unknown): void => {
@@ -138,69 +133,9 @@ export class Connection {
           },
         )
   }
-
-  #createParser(options: ConnectionOptions): { feed(text: string): void } {
-    const { maxEventChars, onComment, onRetry } = options
-    // The id of the block that ends now; an event takes it, so what is left over was a block without data.
-    let blockId: string | undefined
-    const moveCursor = (id: string) => {
-      if (this.#batch.cursorMoves === NO_MOVES) this.#batch.cursorMoves = []
-      this.#batch.cursorMoves.push({ id, at: this.#batch.events.length })
-      blockId = undefined
-    }
-    /** The last characters of the text before: a blank line may be cut in two. */
-    let tail = ''
-    const parser = createParser({
-      maxBufferSize: maxEventChars,
-      onEvent: event => {
-        // Its own id stands in the event; another one is that of a block before it, which had no data.
-        if (blockId !== undefined && event.id === undefined) moveCursor(blockId)
-        blockId = undefined
-        if (event.data.length > maxEventChars) throw tooLarge(maxEventChars)
-        this.#batch.events.push(event)
-      },
-      onId: id => {
-        if (blockId !== undefined) moveCursor(blockId)
-        blockId = id
-      },
-      onComment: comment => {
-        // A listener may have given the connection up at one before it in the same read.
-        if (!this.#failed) onComment(comment)
-      },
-      onRetry,
-      onError: error => {
-        if (error.type === 'max-buffer-size-exceeded') throw tooLarge(maxEventChars)
-      },
-    })
-    return {
-      feed: text => {
-        parser.feed(text)
-        if (blockId !== undefined) moveCursor(blockId)
-        const end = endOfLastBlock(text) || endOfLastBlock(tail + text.slice(0, 3)) - tail.length
-        this.#pendingChars = end > 0 ? text.length - end : this.#pendingChars + text.length
-        tail = text.length < 3 ? (tail + text).slice(-3) : text.slice(-3)
-      },
-    }
-  }
-}
-
-function tooLarge(maxEventChars: number): SseError {
-  return new SseError(
-    'ERR_SSE_EVENT_TOO_LARGE',
-    `An event (or a line that never ends) exceeds maxEventChars, ${maxEventChars}; the same one would come again`,
-  )
 }
 
 /** The connection is given up on purpose; no failure, and the next dial follows at once. */
 export function rotated(why: string): SseError {
   return new SseError('ERR_SSE_ROTATED', `The connection was given up: ${why}`, { retryable: true })
-}
-
-/** The position after the last blank line, 0 when there is none. */
-function endOfLastBlock(text: string): number {
-  for (const blank of ['\n\n', '\r\n\r\n', '\r\r']) {
-    const at = text.lastIndexOf(blank)
-    if (at !== -1) return at + blank.length
-  }
-  return 0
 }

@@ -131,7 +131,7 @@ describe('packages', () => {
       ...new Set(EDGES.filter(({ to, typeOnly }) => to === name && !typeOnly).map(({ from }) => from)),
     ]
     expect(users('p-retry')).toEqual(['client.ts'])
-    expect(users('eventsource-parser')).toEqual(['connection.ts'])
+    expect(users('eventsource-parser')).toEqual(['blocks.ts'])
     expect(users('undici').filter(file => !file.startsWith('cli/'))).toEqual([
       'index.ts',
       'layers/tcp.ts',

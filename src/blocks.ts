@@ -1,0 +1,103 @@
+import { createParser } from 'eventsource-parser'
+import { createDecoder } from './decode.ts'
+import { SseError } from './errors.ts'
+import type { Batch, SseEvent } from './event.ts'
+
+export interface BlockReaderOptions {
+  maxEventChars: number
+  onComment: (comment: string) => void
+  onRetry: (ms: number) => void
+}
+
+const NO_MOVES: Batch['cursorMoves'] = []
+
+/** Turns the bytes of one connection into batches: events, and ids of blocks that had no data. */
+export class BlockReader {
+  /** Characters since the last blank line: of an event that was begun and not ended. */
+  pendingChars = 0
+  readonly #decoder = createDecoder()
+  readonly #feed: (text: string) => void
+  /** Empties the lists that the parser fills, and gives them out. */
+  readonly #take: () => Batch
+  /** The last characters of the text before: a blank line may be cut in two. */
+  #tail = ''
+
+  constructor({ maxEventChars, onComment, onRetry }: BlockReaderOptions) {
+    // Variables, not fields: they are touched once per event.
+    let events: SseEvent[] = []
+    let cursorMoves = NO_MOVES
+    // The id of the block that ends now. An event takes it, so what is left over was a block without data.
+    let blockId: string | undefined
+    const moveCursor = (id: string) => {
+      if (cursorMoves === NO_MOVES) cursorMoves = []
+      cursorMoves.push({ id, at: events.length })
+      blockId = undefined
+    }
+    const parser = createParser({
+      maxBufferSize: maxEventChars,
+      onEvent: event => {
+        // Its own id stands in the event; another one is that of a block before it, which had no data.
+        if (blockId !== undefined && event.id === undefined) moveCursor(blockId)
+        blockId = undefined
+        // The parser's own limit misses an event that is complete in one chunk.
+        if (event.data.length > maxEventChars) throw tooLarge(maxEventChars)
+        events.push(event)
+      },
+      onId: id => {
+        if (blockId !== undefined) moveCursor(blockId)
+        blockId = id
+      },
+      onComment,
+      onRetry,
+      onError: error => {
+        if (error.type === 'max-buffer-size-exceeded') throw tooLarge(maxEventChars)
+      },
+    })
+    this.#feed = text => {
+      parser.feed(text)
+      if (blockId !== undefined) moveCursor(blockId)
+    }
+    this.#take = () => {
+      const batch = { events, cursorMoves }
+      events = []
+      cursorMoves = NO_MOVES
+      return batch
+    }
+  }
+
+  /** The blocks that these bytes end. `error`: the block after them is too large, and nothing more can be read. */
+  read(chunks: readonly Uint8Array[]): { batch: Batch; error: unknown } {
+    try {
+      for (const chunk of chunks) {
+        const text = this.#decoder.decode(chunk)
+        this.#feed(text)
+        this.#measure(text)
+      }
+      return { batch: this.#take(), error: undefined }
+    } catch (error) {
+      return { batch: this.#take(), error }
+    }
+  }
+
+  #measure(text: string): void {
+    const end = endOfLastBlock(text) || endOfLastBlock(this.#tail + text.slice(0, 3)) - this.#tail.length
+    this.pendingChars = end > 0 ? text.length - end : this.pendingChars + text.length
+    this.#tail = text.length < 3 ? (this.#tail + text).slice(-3) : text.slice(-3)
+  }
+}
+
+function tooLarge(maxEventChars: number): SseError {
+  return new SseError(
+    'ERR_SSE_EVENT_TOO_LARGE',
+    `An event (or a line that never ends) exceeds maxEventChars, ${maxEventChars}; the same one would come again`,
+  )
+}
+
+/** The position after the last blank line, 0 when there is none. */
+function endOfLastBlock(text: string): number {
+  for (const blank of ['\n\n', '\r\n\r\n', '\r\r']) {
+    const at = text.lastIndexOf(blank)
+    if (at !== -1) return at + blank.length
+  }
+  return 0
+}
