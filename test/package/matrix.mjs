@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, '.tmp', 'matrix')
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-/** The oldest gets every fault test; the others too, minus what would say the same again for a minute. */
+/** All of them, or those of the first argument: `npm run test:matrix -- 26`. */
 const versions = (process.argv[2] ?? '20,22,24,26').split(',')
 
 const run = (command, args, options = {}) =>
