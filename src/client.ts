@@ -212,8 +212,8 @@ export class Client {
     this.#life.signal.throwIfAborted()
     this.#stats.bytes += connection.bytes
     if (batch.events.length > 0) this.#rhythm.event()
-    this.#intake.moveCursor(batch)
     const fresh = this.#intake.withoutDuplicates(batch, this.delivery.lastEventId)
+    this.#intake.moveCursor(fresh)
     this.#stats.events += fresh.events.length
     this.#recovery.received(this.#intake.progress, connection.openedAt)
     const moved = fresh.events.length === 0 ? fresh.cursorMoves.at(-1) : undefined

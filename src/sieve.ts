@@ -1,5 +1,5 @@
 import type { GapReason } from './errors.ts'
-import type { Batch, SseEvent } from './event.ts'
+import { type Batch, cursorAfter, type SseEvent } from './event.ts'
 import { IdFilter } from './id-filter.ts'
 import type { Dedupe } from './layers/dedupe.ts'
 import type { ReplayDetector } from './layers/replay.ts'
@@ -29,7 +29,14 @@ export class Sieve {
   readonly #dedupe: Dedupe
   readonly #replay: ReplayDetector
   #cursor: string | undefined
+  /** The id in force. */
+  #current: string | undefined
+  /** The id in force at the last event that was delivered, or when the connection was opened. */
+  #furthest: string | undefined
   #asked = false
+  /** Ids that were delivered; as long as the set holds all of them, what it does not know is new for certain. */
+  #delivered = 0
+  #knowsAll = false
   #filter: IdFilter | undefined
   #news = false
 
@@ -44,16 +51,20 @@ export class Sieve {
 
   seed(id: string): void {
     this.#dedupe.seed(id)
+    this.#delivered++
   }
 
   /** A new connection. `cursor`: the id in force; `asked`: whether the request carried one. */
   connected(cursor: string | undefined, asked: boolean): void {
     this.#dedupe.connected()
+    this.#knowsAll = this.#dedupe.size >= this.#delivered
     this.#replay.connected(cursor)
     this.#filter = this.#dedupe.armed
       ? new IdFilter([...this.#dedupe.ids(), ...this.#replay.ids()])
       : undefined
     this.#cursor = cursor
+    this.#current = cursor
+    this.#furthest = cursor
     this.#asked = asked
     this.#news = false
   }
@@ -80,7 +91,11 @@ export class Sieve {
       if (reason !== undefined) gap ??= { reason, before: id, at: index - dropped.length }
       if (known) dropped.push(index)
     }
-    const kept = dropped.length > 0 ? without(batch, dropped) : batch
+    const kept = dropped.length > 0 ? this.#without(batch, dropped) : batch
+    if (kept === batch) {
+      this.#current = cursorAfter(batch, events.length, true) ?? this.#current
+      if (events.length > 0) this.#furthest = this.#current
+    }
     this.#remember(kept.events)
     return { batch: kept, dropped: dropped.map(index => (events[index] as SseEvent).id as string), gap }
   }
@@ -89,9 +104,16 @@ export class Sieve {
     const judgement = this.#replay.judge(event, id)
     if (judgement === 'reused') {
       this.#dedupe.forget()
+      this.#delivered = 0
       return { known: false, reason: 'ids-reused' }
     }
     const known = this.#dedupe.isDuplicate(event)
+    if (judgement !== 'unknown' && !known && this.#knowsAll) {
+      // The log lost its end before it went on.
+      this.#replay.interrupt()
+      this.#news = true
+      return NEWS
+    }
     if (judgement === 'full-replay') return this.#asked ? { known: true, reason: 'cursor-ignored' } : REPLAYED
     if (judgement === 'unknown' && !known) {
       this.#news = true
@@ -103,29 +125,39 @@ export class Sieve {
     return this.#news && this.#asked ? { known: true, reason: 'cursor-ignored' } : REPLAYED
   }
 
+  /**
+   * The batch less the events at `dropped`. Their ids move no cursor: what was delivered before lies behind it, and one
+   * that went back with a long replay until that was cut off would ask for more events again than the set remembers.
+   */
+  #without({ events, cursorMoves }: Batch, dropped: readonly number[]): Batch {
+    const kept: SseEvent[] = []
+    const moves: Batch['cursorMoves'] = []
+    const move = (id: string) => {
+      moves.push({ id, at: kept.length })
+      this.#current = id
+    }
+    let nextMove = 0
+    let nextDropped = 0
+    for (const [index, event] of events.entries()) {
+      for (; cursorMoves[nextMove]?.at === index; nextMove++)
+        move((cursorMoves[nextMove] as { id: string }).id)
+      if (dropped[nextDropped] === index) {
+        nextDropped++
+        // A block without data before it was replayed, too.
+        if (this.#furthest !== undefined && this.#current !== this.#furthest) move(this.#furthest)
+        continue
+      }
+      kept.push(event)
+      this.#current = event.id ?? this.#current
+      this.#furthest = this.#current
+    }
+    for (const { id } of cursorMoves.slice(nextMove)) move(id)
+    return { events: kept, cursorMoves: moves }
+  }
+
   #remember(events: SseEvent[]): void {
+    for (const { id } of events) if (id) this.#delivered++
     this.#dedupe.remember(events)
     this.#replay.remember(events)
   }
-}
-
-/** The batch less the events at `dropped`, whose ids still move the cursor. */
-function without({ events, cursorMoves }: Batch, dropped: readonly number[]): Batch {
-  const kept: SseEvent[] = []
-  const moves: Batch['cursorMoves'] = []
-  let nextMove = 0
-  let nextDropped = 0
-  for (const [index, event] of events.entries()) {
-    for (; cursorMoves[nextMove]?.at === index; nextMove++) {
-      moves.push({ id: (cursorMoves[nextMove] as { id: string }).id, at: kept.length })
-    }
-    if (dropped[nextDropped] !== index) {
-      kept.push(event)
-      continue
-    }
-    nextDropped++
-    moves.push({ id: event.id as string, at: kept.length })
-  }
-  for (const { id } of cursorMoves.slice(nextMove)) moves.push({ id, at: kept.length })
-  return { events: kept, cursorMoves: moves }
 }

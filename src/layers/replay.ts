@@ -68,6 +68,10 @@ export class ReplayDetector {
     return this.#replay !== 'no'
   }
 
+  /** It has brought something new: what follows is no replay. */
+  interrupt(): void {
+    this.#replay = 'no'
+  }
   /** The ids that are known with their data. */
   ids(): string[] {
     return [...this.#known.keys()].map(key => key.slice(0, -1))
