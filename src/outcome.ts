@@ -8,9 +8,12 @@ const REDIRECT_STATUS = new Set([301, 302, 303, 307, 308])
 /** `cause.code`s of a server certificate that was refused (Node, OpenSSL). */
 const CERTIFICATE_CODE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|CRL_|INVALID_CA|PATH_LENGTH_|INVALID_PURPOSE|ERROR_IN_CERT|ERROR_IN_CRL)/
-/** `cause.code`s of the network: libuv's (files too: a socket may be one), getaddrinfo's, TLS's, undici's, the parser's. */
+/**
+ * `cause.code`s of the network: libuv's (files too: a socket may be one), getaddrinfo's, TLS's, undici's, the parser's.
+ * UND_ERR_ABORTED is one: so undici calls a proxy that answers CONNECT with 502, as they do while they restart.
+ */
 const NETWORK_CODE =
-  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|HTTPParserError$|UND_ERR_(?!INVALID_ARG|ABORTED$|CLOSED$|DESTROYED$|NOT_SUPPORTED|REQ_CONTENT))/
+  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|HTTPParserError$|UND_ERR_(?!INVALID_ARG|CLOSED$|DESTROYED$|NOT_SUPPORTED|REQ_CONTENT))/
 
 export function isRedirect(status: number): boolean {
   return REDIRECT_STATUS.has(status)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { ResilientSse } from 'resilient-sse'
-import { Agent, interceptors } from 'undici'
+import { Agent, interceptors, ProxyAgent } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 
 async function serve(onRequest: (socket: Socket) => void): Promise<string> {
@@ -46,3 +46,21 @@ test.each(dispatchers)(
     await expect(reading).rejects.toThrow(/^No response headers/)
   },
 )
+
+test('a proxy that refuses the tunnel for a while is asked again', async () => {
+  const answers = ['502 Bad Gateway', '503 Service Unavailable']
+  const events = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: through\n\n`
+  const url = await serve(socket => {
+    const refusal = answers.shift()
+    if (refusal !== undefined) socket.end(`HTTP/1.1 ${refusal}\r\ncontent-length: 0\r\n\r\n`)
+    else {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      socket.removeAllListeners('data').once('data', () => socket.end(events))
+    }
+  })
+  const dispatcher = new ProxyAgent({ uri: url, proxyTunnel: true })
+  const stream = new ResilientSse('http://service.test/', { dispatcher, backoff: { baseMs: 1, maxMs: 2 } })
+  expect(await stream[Symbol.asyncIterator]().next()).toMatchObject({ value: { data: 'through' } })
+  expect(answers).toEqual([])
+  await stream.close()
+})
