@@ -43,8 +43,8 @@ export class Client {
   /** Dials of this outage. */
   #dials = 0
   #ending: Promise<void> = Promise.resolve()
-  /** Whether the consumer was thrown the reason of its signal: once, then the iterator is done. */
-  #reasonTold = false
+  /** Whether the consumer was thrown how it ended: once, then the iterator is done. */
+  #endTold = false
   readonly #atEnd: (() => void)[] = []
 
   /** `owner`: the object that the user knows as the stream. */
@@ -88,6 +88,7 @@ export class Client {
     } catch (error) {
       if (error !== ENDED) return this.#endWith(error)
     }
+    this.#endTold = true
     await this.end('end', undefined)
     return undefined
   }
@@ -286,14 +287,14 @@ export class Client {
   /** What the consumer is told when the flow was left by a throw. */
   async #endWith(error: unknown): Promise<undefined> {
     const { signal } = this.#life
+    if (this.#endTold) return undefined
+    this.#endTold = true
     if (!signal.aborted) {
       if (error instanceof SseError) error.history = this.#lifecycle.history
       await this.end('error', error).catch(() => {})
       throw error
     }
     await this.#ending
-    if (signal.reason === OVER || this.#reasonTold) return undefined
-    this.#reasonTold = true
-    throw signal.reason
+    if (signal.reason !== OVER) throw signal.reason
   }
 }

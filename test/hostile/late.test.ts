@@ -223,3 +223,35 @@ describe('a listener that acts', () => {
     expect(consumer.stream.state).toBe('open')
   })
 })
+
+describe('a store that fails at the end', () => {
+  const failing = {
+    load: () => undefined,
+    save: () => {
+      throw new Error('disk full')
+    },
+  }
+  const cases: [how: string, answers: (() => Response)[], first: object][] = [
+    ['204', [() => broken(block(1)), () => status(204)], { code: 'ERR_SSE_STORE' }],
+    ['a final error', [() => broken(block(1)), () => status(404)], { code: 'ERR_SSE_HTTP' }],
+    ['close()', [() => open(block(1))], { code: 'ERR_SSE_STORE' }],
+  ]
+
+  test.each(cases)(
+    'is told to the consumer once; then the iterator is done (%s)',
+    async (how, answers, first) => {
+      const world = new World(answers)
+      const { stream } = world.stream({ resume: { store: failing } })
+      const events = stream[Symbol.asyncIterator]()
+      await events.next()
+      const pending = [events.next(), events.next(), events.next()]
+      const settled = Promise.allSettled(pending)
+      await world.settle()
+      if (how === 'close()') await expect(stream.close()).rejects.toMatchObject({ code: 'ERR_SSE_STORE' })
+      await world.pass(5_000)
+      const done = { status: 'fulfilled', value: { done: true } }
+      expect(await settled).toMatchObject([{ status: 'rejected', reason: first }, done, done])
+      expect(await events.next()).toMatchObject({ done: true })
+    },
+  )
+})
