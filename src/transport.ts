@@ -1,5 +1,6 @@
 import { type Dispatcher, FormData as UndiciFormData, fetch as undiciFetch } from 'undici'
 import { type BodyHandler, type ByteSource, StreamSource, TapSource } from './body.ts'
+import { SseError } from './errors.ts'
 import { DialAgent, type ResolvedTcp } from './layers/tcp.ts'
 
 /** A `fetch`, and what it can tell beyond the standard. */
@@ -27,6 +28,7 @@ export function createTransport(
       async fetch(url, init, onWritten) {
         onWritten()
         const response = await customFetch(url, init)
+        checkResponse(response)
         // An answer that comes although the dial was given up must not keep its connection.
         if (init.signal?.aborted) response.body?.cancel().catch(() => {})
         return { response, body: () => new StreamSource(response) }
@@ -68,4 +70,12 @@ function forUndici(body: RequestInit['body']): unknown {
   const copy = new UndiciFormData()
   for (const [name, value] of body) copy.append(name, value as string)
   return copy
+}
+
+/** Refuses what a fetch of another kind gives (a Node stream as body, say): asking again would not change it. */
+function checkResponse(response: unknown): void {
+  const { status, headers, body } = (response ?? {}) as { status: unknown; headers?: Headers; body: unknown }
+  const readable = !body || typeof (body as ReadableStream).getReader === 'function'
+  if (typeof status === 'number' && typeof headers?.get === 'function' && readable) return
+  throw new SseError('ERR_SSE_REQUEST', 'fetch: what it gave is not a Response whose body is a web stream')
 }

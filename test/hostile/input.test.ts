@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { createDecoder } from '../../src/decode.ts'
@@ -81,4 +82,26 @@ test('the id of a block without data counts, too, when an event without id follo
   await world.pass(5_000)
   expect(consumer.stream.lastEventId).toBe('7')
   expect(world.lastEventIds).toEqual([null, '7'])
+})
+
+describe('a fetch of another kind ends the stream at once, with its own name', () => {
+  const headers = new Headers({ 'content-type': 'text/event-stream' })
+  const strings = new ReadableStream({ start: controller => controller.enqueue('data: x\n\n') })
+  const answers: [gives: string, response: unknown][] = [
+    ['nothing', undefined],
+    ['an object', {}],
+    ['a Node stream', { status: 200, headers, body: Readable.from(['data: x\n\n']) }],
+    ['texts', { status: 200, headers, body: strings }],
+  ]
+
+  test.each(answers)('%s', async (_, response) => {
+    const world = new World(() => response as Response)
+    const consumer = world.stream().run()
+    await world.pass(60_000)
+    expect(consumer.error).toMatchObject({
+      code: 'ERR_SSE_REQUEST',
+      message: expect.stringMatching(/^fetch: /),
+    })
+    expect(world.dials).toHaveLength(1)
+  })
 })
