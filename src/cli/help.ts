@@ -6,23 +6,68 @@ Prints the data of each event on stdout and everything else on stderr.
 Reconnects, resumes and drops duplicates until the server says 204, a final
 error comes, or you stop it.
 
-  --header 'Name: value'    a request header; may be repeated
-  --method METHOD           default GET, or POST with --data
-  --data TEXT               the request body; a POST is sent once, never again
-  --last-event-id ID        start after this event
-  --cursor FILE             keep the id of the last event printed in FILE and
-                            start after it next time; each id is on disk before
-                            the next event is printed
+Seconds may have a fraction; what stands in brackets is the default.
+
+Output
   --json                    one JSON object a line: {"id","event","data"}
   --event TYPE              print events of this type only ("message" is the
                             type of events without one)
   --max N                   stop after N events were printed
   --timeout SECONDS         stop after this long
-  --heartbeat SECONDS       silence after which a connection is given up;
-                            default 120 until comments tell the server's rhythm
-  --proxy URL               a forward proxy, or "env" for HTTPS_PROXY etc.
-  --quiet                   nothing on stderr but errors
+  --stats                   a live table of the stream on stderr; where that is
+                            no terminal, a line now and then and one at the end
+  --stats-every SECONDS     how often that line comes [10]
+  --quiet                   no status lines; --stats and the last error stay
   --help, --version
+
+The request
+  --header 'Name: value'    a request header; may be repeated
+  --method METHOD           [GET, or POST with --data]
+  --data TEXT               the request body; a POST is sent once only, unless
+  --resend                  allows to send it again after a failure
+  --open-timeout SECONDS    from the dial to the response headers [30]
+  --max-connection SECONDS  give a connection up after this long and resume
+  --max-event-chars N       the largest event [16777216]
+  --no-reconnect-on-end     a clean end of the response ends the stream
+
+Layer 1, tcp
+  --keepalive SECONDS       idle time before keepalive probes [15]
+  --connect-timeout SECONDS name lookup, connect and TLS together [10]
+  --proxy URL               a forward proxy, or "env" for HTTPS_PROXY etc.
+  --http2                   offer HTTP/2 in TLS
+  --no-tcp-nodelay          leave Nagle's algorithm on
+Layer 2, heartbeat
+  --heartbeat SECONDS       silence after which a connection is given up [auto:
+                            120 until comments tell the server's rhythm]
+  --event-timeout SECONDS   the same for events, whatever comments come [never]
+Layer 3, resume
+  --last-event-id ID        start after this event
+  --cursor FILE             keep the id of the last event printed in FILE and
+                            start after it next time; each id is on disk before
+                            the next event is printed
+  --query-parameter NAME    send the id as this query parameter, too
+  --is-next decimal         ids count up by one: others tell a gap
+  --on-gap report|throw     what follows a gap [report]; throw: exit code 1
+Layer 4, backoff
+  --backoff-base SECONDS    before the first retry [0.5]
+  --backoff-max SECONDS     the longest delay [16]
+  --backoff-factor N        growth per failure [2]
+  --backoff-jitter HOW      full, equal, decorrelated or 0 to 1 [full]
+  --backoff-reset-after SECONDS
+                            how old a connection proves its health [10]
+  --max-attempts N          failures in a row that end the stream [none do]
+Layer 4, breaker
+  --breaker-threshold N     failures in a row that open it [6]
+  --breaker-cooldown SECONDS
+                            how long it stays open [30]
+  --breaker-on-open auto|wait|throw
+                            what follows [auto: throw until the first
+                            connection, wait after it]
+Layer 5, dedupe
+  --dedupe-capacity N       ids that are remembered [10000]
+  --dedupe-by id|id+data    what makes two events the same [id]
+Each layer is switched off by --no-tcp, --no-heartbeat, --no-resume,
+--no-backoff, --no-breaker or --no-dedupe.
 
 Control characters from the server are spelled out when stdout is a terminal.
 

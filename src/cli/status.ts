@@ -6,7 +6,10 @@ export function describe(event: LifecycleEvent): { ink: Ink; text: string } | un
   switch (event.type) {
     case 'open': {
       const how = event.resumed ? 'connected again' : 'connected'
-      return { ink: 'green', text: `${how}: ${event.url} (${event.status}, ${duration(event.tookMs)})` }
+      return {
+        ink: 'green',
+        text: harmlessLine(`${how}: ${event.url} (${event.status}, ${duration(event.tookMs)})`),
+      }
     }
     case 'drop': {
       const lost = event.opened ? `lost after ${duration(event.openMs)}` : 'failed'

@@ -14,7 +14,10 @@ describe.concurrent('the command line', () => {
     [[URL_, '--max'], "'--max <value>' argument missing"],
     [[URL_, '--max', '0'], '--max: "0" is not an integer from 1'],
     [[URL_, '--timeout', 'soon'], '--timeout: "soon" is not a number of seconds'],
-    [[URL_, '--heartbeat', '0.01'], '--heartbeat: 10 is not a number from 50'],
+    [
+      [URL_, '--heartbeat', '0.01'],
+      '--heartbeat: "0.01" is not auto or a number of seconds from 0.05 to 86,400',
+    ],
     [[URL_, '--header', 'secret'], '--header: "secret" is not \'Name: value\''],
     [[URL_, '--method', 'G T'], '--method: "G T" is not an HTTP method'],
     [[URL_, '--method', 'GET', '--data', 'x'], '--data: '],

@@ -1,11 +1,12 @@
 import { integer, parse, UsageError } from '../args.ts'
 import { DEMO_HELP } from '../help.ts'
+import { LAYERS, type Layer } from '../options.ts'
 import { grouped, painter, write } from '../terminal.ts'
 import { FAULTS, type Fault } from './faults.ts'
 import { LEAST_EVENTS } from './plan.ts'
 import { Progress } from './progress.ts'
 import { report } from './report.ts'
-import { CLIENT, type Layer, run, startServer } from './run.ts'
+import { CLIENT, run, startServer } from './run.ts'
 import { serve } from './serve.ts'
 import { render } from './table.ts'
 
@@ -21,8 +22,6 @@ const OPTIONS = {
 
 /** Columns of the narrowest terminal that is counted on, less one: a full line would wrap in some. */
 const WIDTH = 79
-
-const LAYERS: readonly Layer[] = ['tcp', 'heartbeat', 'resume', 'backoff', 'breaker', 'dedupe']
 
 /** `resilient-sse demo`; resolves with the exit code. */
 export async function demo(args: string[]): Promise<number> {

@@ -1,7 +1,8 @@
 import type { LifecycleEvent } from '../../index.ts'
 import type { FaultRecord } from '../../testing/index.ts'
+import type { Layer } from '../options.ts'
 import type { Stroke } from './plan.ts'
-import { CLIENT, type Layer, type Run, type Told } from './run.ts'
+import { CLIENT, type Run, type Told } from './run.ts'
 
 /** `http`: the answer itself, its status, type or framing. The others are the layers of the client. */
 export type Noticer = 'tcp' | 'http' | 'heartbeat' | 'resume' | 'breaker' | 'dedupe'

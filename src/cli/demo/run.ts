@@ -1,9 +1,8 @@
 import { type LifecycleEvent, ResilientSse, type ResilientSseOptions, type SseEvent } from '../../index.ts'
 import { encodeEvent, FaultServer, type RemoteFaultServer } from '../../testing/index.ts'
+import type { Layer } from '../options.ts'
 import type { Fault } from './faults.ts'
 import { makePlan, type Plan } from './plan.ts'
-
-export type Layer = 'tcp' | 'heartbeat' | 'resume' | 'backoff' | 'breaker' | 'dedupe'
 
 /** Shorter than the defaults, which are made for the internet: nobody wants to watch 30 s of patience. */
 export const CLIENT = {

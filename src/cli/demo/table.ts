@@ -1,7 +1,5 @@
-import { duration, grouped, type Ink } from '../terminal.ts'
+import { duration, grouped, harmlessLine, type Paint } from '../terminal.ts'
 import type { Report, Row } from './report.ts'
-
-type Paint = (ink: Ink, text: string) => string
 
 /** Title above title, width, and the side on which text stands. Together 79 columns, gaps of one included. */
 const COLUMNS = [
@@ -67,7 +65,7 @@ export function render(report: Report, paint: Paint, height = Number.POSITIVE_IN
   if (beside.received !== beside.sent)
     lines.push(paint('red', `Of ${beside.sent} events outside the log ${beside.received} came.`))
   if (report.error !== undefined)
-    lines.push(paint('red', `The stream did not get to its end: ${report.error}`))
+    lines.push(paint('red', `The stream did not get to its end: ${harmlessLine(report.error)}`))
   const survived = rows.filter(row => row.recoveredAfterMs !== undefined).length
   lines.push(
     report.ok
