@@ -1,17 +1,19 @@
-import type { FaultServerOptions } from './options.js'
-import type { RemoteCall, RemoteReply, RemoteStart } from './remote.js'
+import type { RemoteCall, RemoteReply, RemoteStart } from './process.js'
 import type { FaultServer } from './server.js'
 
 /** Serves the process that spawned this one: its calls come over the IPC channel, and its end is ours. */
-export function serveParent(start: (options: FaultServerOptions) => Promise<FaultServer>): void {
-  let server: FaultServer | undefined
+export function serveParent<Options, Server extends { url: string; port: number }>(
+  start: (options: Options) => Promise<Server>,
+  answer: (server: Server, method: string, args: unknown[]) => unknown,
+): void {
+  let server: Server | undefined
   process.once('disconnect', () => process.exit(0))
   process.on('message', async message => {
     const { call, method, args } = message as RemoteCall
     const reply: RemoteReply = { call }
     try {
       if (method === 'start') {
-        server = await start(args[0] as FaultServerOptions)
+        server = await start(args[0] as Options)
         const { url, port } = server
         reply.value = { url, port, timeOrigin: performance.timeOrigin } satisfies RemoteStart
       } else if (server !== undefined) {
@@ -25,7 +27,8 @@ export function serveParent(start: (options: FaultServerOptions) => Promise<Faul
   })
 }
 
-function answer(server: FaultServer, method: string, args: unknown[]): unknown {
+/** The calls of a RemoteFaultServer. */
+export function answerFaultServer(server: FaultServer, method: string, args: unknown[]): unknown {
   switch (method) {
     case 'requests':
     case 'faults':

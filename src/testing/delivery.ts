@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import type { Connection } from './connection.js'
 
 // What the client's runtime has read but not handed on yet, a reset makes it throw away; it gets this long to do so.
@@ -14,14 +15,21 @@ const POLL_MS = 5
  */
 export async function delivered(connection: Connection): Promise<void> {
   await connection.flush()
-  const { localPort = 0, remotePort = 0, remoteFamily } = connection.tcp
+  await arrived(connection.tcp, ms => connection.sleep(ms))
+}
+
+/** The same for what the kernel has taken; it waits with the `sleep` it is given. */
+export async function arrived(
+  { localPort = 0, remotePort = 0, remoteFamily }: Socket,
+  sleep: (ms: number) => Promise<void>,
+): Promise<void> {
   const table = remoteFamily === 'IPv6' ? '/proc/net/tcp6' : '/proc/net/tcp'
   for (const end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
     const queued = await queuedBytes(table, localPort, remotePort)
     if (queued === 0) break
-    await connection.sleep(POLL_MS)
+    await sleep(POLL_MS)
   }
-  await connection.sleep(HANDOVER_MS)
+  await sleep(HANDOVER_MS)
 }
 
 /** Unacknowledged bytes of a connection, and unread ones at its other end if that is on this machine. */

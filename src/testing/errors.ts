@@ -15,6 +15,20 @@ export class FaultServerOptionError extends TypeError {
   }
 }
 
+/** The same for an option of a chaos relay: `'faults[2].ms'`. */
+export class ChaosOptionError extends TypeError {
+  readonly code = 'ERR_CHAOS_OPTION'
+  readonly option: string
+  readonly value: unknown
+
+  constructor(option: string, value: unknown, allowed: string) {
+    super(`${option}: expected ${allowed}, got ${show(value)}`)
+    this.name = 'ChaosOptionError'
+    this.option = option
+    this.value = value
+  }
+}
+
 function show(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (typeof value === 'string')

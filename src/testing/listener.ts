@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type ServerOpts, type Socket } from 'node:net'
 
 // The system may have lent the port to an outgoing connection meanwhile; it comes back within moments.
 const BUSY_RETRY_MS = 20
@@ -14,6 +14,7 @@ export class Listener {
     readonly hosts: readonly string[],
     port: number,
     readonly onSocket: (socket: Socket) => void,
+    readonly options: ServerOpts = {},
   ) {
     this.port = port
   }
@@ -26,7 +27,7 @@ export class Listener {
     clearTimeout(this.#timer)
     if (this.listening || this.#closed) return
     for (const host of this.hosts) {
-      const server = createServer(this.onSocket)
+      const server = createServer(this.options, this.onSocket)
       this.#servers.push(server)
       try {
         await new Promise<void>((resolve, reject) => {

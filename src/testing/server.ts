@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { createSecureContext, type SecureContext, type SecureContextOptions, TLSSocket } from 'node:tls'
 import { checkScript, checkScripts } from './check.js'
-import { serveParent } from './child.js'
+import { answerFaultServer, serveParent } from './child.js'
 import { Connection, Gone } from './connection.js'
 import { FaultServerOptionError } from './errors.js'
 import type { ParsedRequest } from './http.js'
@@ -83,7 +83,7 @@ export class FaultServer {
 
   /** @internal What the spawned process runs. */
   static serveParent(): void {
-    serveParent(options => FaultServer.start(options))
+    serveParent((options: FaultServerOptions) => FaultServer.start(options), answerFaultServer)
   }
 
   /** Where the stream is: `http://127.0.0.1:PORT/events`. */

@@ -1,0 +1,204 @@
+import { connect, type Socket } from 'node:net'
+import { type DealtFault, MAX_TIMER_MS } from './chaos-faults.js'
+import { Flow } from './chaos-flow.js'
+import { arrived } from './delivery.js'
+
+/** One connection that a client made. Times are `performance.now()` in milliseconds. */
+export interface ChaosConnection {
+  /** 0 for the first connection. */
+  readonly index: number
+  readonly acceptedAt: number
+  /** The port that the client dialled from. */
+  readonly clientPort: number | undefined
+  /** What the schedule has dealt to it; `undefined`: nothing. */
+  readonly dealt: DealtFault | undefined
+  /** Bytes of the client that were passed on. */
+  readonly bytesUp: number
+  /** Bytes of the target that were passed on. */
+  readonly bytesDown: number
+  /** When it was over; undefined while it is open. */
+  readonly closedAt: number | undefined
+}
+
+export interface PairEvents {
+  /** The dealt fault is due. */
+  due: (pair: Pair, fault: DealtFault) => void
+  unreachable: (pair: Pair, error: NodeJS.ErrnoException) => void
+  closed: (pair: Pair) => void
+}
+
+/** Client and target of one relayed connection. */
+export class Pair implements ChaosConnection {
+  readonly acceptedAt = performance.now()
+  readonly clientPort: number | undefined
+  closedAt: number | undefined = undefined
+  readonly #client: Socket
+  readonly #target: Socket
+  readonly #up: Flow
+  readonly #down: Flow
+  readonly #events: PairEvents
+  #open = 2
+  /** Ended by us: what one socket does next is not told to the other. */
+  #over = false
+  /** The target has broken off while nothing passed. */
+  #broken = false
+  #heldUntil = 0
+  #holdTimer: NodeJS.Timeout | undefined
+  #dueTimer: NodeJS.Timeout | undefined
+  #lost = false
+
+  constructor(
+    readonly index: number,
+    client: Socket,
+    target: { host: string; port: number },
+    readonly dealt: DealtFault | undefined,
+    events: PairEvents,
+  ) {
+    this.clientPort = client.remotePort
+    this.#events = events
+    this.#client = client
+    this.#target = connect({ ...target, allowHalfOpen: true, noDelay: true })
+    client.setNoDelay(true)
+    this.#up = new Flow(client, this.#target)
+    this.#down = new Flow(this.#target, client)
+    this.#watch(client, this.#target)
+    this.#watch(this.#target, client)
+    // A client that leaves is gone, even when nothing passes: no connection outlives it.
+    client.on('end', () => {
+      if (this.#heldUntil > 0 || this.#lost) this.destroy()
+    })
+    if (dealt !== undefined && dealt.do !== 'pass') this.#arm(dealt)
+  }
+
+  get bytesUp(): number {
+    return this.#up.passed
+  }
+
+  get bytesDown(): number {
+    return this.#down.passed
+  }
+
+  /** It is being ended: nothing can strike it any more. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  reset(): void {
+    this.#end()
+    this.#client.resetAndDestroy()
+    if (this.#target.connecting) this.#target.destroy()
+    else this.#target.resetAndDestroy()
+  }
+
+  /** FIN to the client. */
+  cut(): void {
+    this.#end()
+    this.#target.destroy()
+    this.#client.end()
+    // What the client still says is read, or the FIN would become a RST.
+    this.#client.resume()
+  }
+
+  /** Calls `cut` in the middle of the next event, or of this one. */
+  cutInside(cut: () => void): void {
+    this.#down.stopAt({ at: this.bytesDown, inside: true, act: cut })
+  }
+
+  hold(ms: number | undefined): void {
+    const until = ms === undefined ? Number.POSITIVE_INFINITY : performance.now() + ms
+    if (until <= this.#heldUntil || this.closedAt !== undefined) return
+    this.#heldUntil = until
+    for (const flow of [this.#up, this.#down]) flow.hold()
+    clearTimeout(this.#holdTimer)
+    if (ms !== undefined) this.#holdTimer = setTimeout(() => this.release(), Math.min(ms, MAX_TIMER_MS))
+  }
+
+  release(): void {
+    clearTimeout(this.#holdTimer)
+    this.#heldUntil = 0
+    if (this.#broken) this.reset()
+    for (const flow of [this.#up, this.#down]) flow.release()
+  }
+
+  /** Silent and open for good: neither end is told when the other one leaves, but a client that leaves ends it. */
+  lose(): void {
+    this.#lost = true
+    for (const flow of [this.#up, this.#down]) flow.drop()
+  }
+
+  delay(ms: number): void {
+    for (const flow of [this.#up, this.#down]) flow.delay(ms)
+  }
+
+  drip(bytes: number, everyMs: number): void {
+    this.#down.drip(bytes, everyMs)
+  }
+
+  straighten(): void {
+    for (const flow of [this.#up, this.#down]) flow.straighten()
+  }
+
+  destroy(): void {
+    this.#end()
+    this.#client.destroy()
+    this.#target.destroy()
+  }
+
+  toJSON(): ChaosConnection {
+    const { index, acceptedAt, clientPort, dealt, bytesUp, bytesDown, closedAt } = this
+    return { index, acceptedAt, clientPort, dealt, bytesUp, bytesDown, closedAt }
+  }
+
+  #arm(dealt: DealtFault): void {
+    const { afterBytes = 0, afterMs, inside } = dealt
+    const due = () => this.#events.due(this, dealt)
+    if (afterMs !== undefined)
+      this.#dueTimer = setTimeout(inside === undefined ? due : () => this.cutInside(due), afterMs)
+    else if (inside !== undefined || afterBytes > 0) {
+      const ends = dealt.do === 'reset' || dealt.do === 'refuse'
+      const settled = () => arrived(this.#client, ms => this.#sleep(ms))
+      this.#down.stopAt({ at: afterBytes, inside: inside !== undefined, act: due, ...(ends && { settled }) })
+    }
+    // Not from within the constructor: nobody knows this connection yet.
+    else this.#dueTimer = setTimeout(due, 0)
+  }
+
+  /** Without end when the connection ends first. */
+  #sleep(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      this.#dueTimer = setTimeout(resolve, ms)
+    })
+  }
+
+  #end(): void {
+    this.#over = true
+    clearTimeout(this.#holdTimer)
+    clearTimeout(this.#dueTimer)
+    for (const flow of [this.#up, this.#down]) flow.end()
+  }
+
+  #watch(socket: Socket, other: Socket): void {
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const byTarget = socket === this.#target
+      if (byTarget && !this.#over && error.syscall !== 'read' && error.syscall !== 'write')
+        this.#events.unreachable(this, error)
+      if (byTarget && (this.#lost || this.#heldUntil > 0)) this.#broken = true
+      else this.#leave(() => (other.connecting ? other.destroy() : other.resetAndDestroy()))
+    })
+    socket.once('close', () => {
+      this.#open--
+      if (this.#open === 0) {
+        this.#end()
+        this.closedAt = performance.now()
+        this.#events.closed(this)
+      } else if (!socket.readableEnded && !this.#broken) this.#leave(() => other.destroy())
+    })
+  }
+
+  /** One end broke off: the other one is told in the same way. */
+  #leave(tell: () => void): void {
+    if (this.#over) return
+    this.#end()
+    tell()
+  }
+}
