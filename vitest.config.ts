@@ -22,8 +22,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // Needs root and half a minute of silence: npm run test:netns.
-    exclude: ['**/node_modules/**', 'test/netns/**'],
+    // Needs root and half a minute of silence: npm run test:netns. Needs frameworks: npm run test:servers.
+    exclude: ['**/node_modules/**', 'test/netns/**', 'test/interop/servers/**'],
     testTimeout: 30_000,
     maxWorkers: 2,
   },
