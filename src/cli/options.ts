@@ -49,7 +49,7 @@ export const LAYERS = ['tcp', 'heartbeat', 'resume', 'backoff', 'breaker', 'dedu
 export type Layer = (typeof LAYERS)[number]
 
 /** Every option of the command that is one of the library's: where it goes there, and how it is read. */
-const LIBRARY: Record<string, readonly [path: string, kind: Kind]> = {
+export const LIBRARY: Record<string, readonly [path: string, kind: Kind]> = {
   'open-timeout': ['openTimeoutMs', seconds],
   'max-connection': ['maxConnectionMs', seconds],
   'max-event-chars': ['maxEventChars', whole],

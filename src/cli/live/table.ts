@@ -18,6 +18,8 @@ const INDENT = 2
 const LABEL = 11
 const VALUE = 27
 const LABEL_2 = 11
+/** What a second value needs; where there is less, it gets a line of its own. */
+const LEAST = 20
 
 /** Where the time of a wait comes from, in the words of the status lines. */
 const WAITS: Record<NonNullable<View['wait']>['reason'], string> = {
@@ -47,26 +49,32 @@ export function table(view: View, paint: Paint, width = WIDTH): string[] {
   const { gaps } = stats.resume
   const { state: circuit } = stats.breaker
   const { waits, waitedMs } = stats.backoff
-  const whole = (label: string, value: string) =>
-    labelled(label, sized(value, width - INDENT - LABEL).trimEnd(), paint)
+  const whole = ({ label, value, ink }: Cell) => {
+    const at = label === 'last id' ? sizedMiddle : sized
+    return labelled(label, inked(at(value, Math.max(width - INDENT - LABEL, 1)).trimEnd(), ink, paint), paint)
+  }
   const pair = (left: Cell, right: Cell) => {
-    const rest = Math.max(width - INDENT - LABEL - VALUE - LABEL_2, 0)
-    const ids = right.label === 'last id'
-    const text = (ids ? sizedMiddle : sized)(right.value, rest).trimEnd()
-    return `${labelled(left.label, inked(sized(left.value, VALUE), left.ink, paint), paint)}${paint('dim', right.label.padEnd(LABEL_2))}${inked(text, right.ink, paint)}`
+    const rest = width - INDENT - LABEL - VALUE - LABEL_2
+    if (rest < LEAST) return [whole(left), whole(right)]
+    const at = right.label === 'last id' ? sizedMiddle : sized
+    return [
+      labelled(left.label, inked(sized(left.value, VALUE), left.ink, paint), paint) +
+        paint('dim', right.label.padEnd(LABEL_2)) +
+        inked(at(right.value, rest).trimEnd(), right.ink, paint),
+    ]
   }
   return [
     head(view, paint, width),
-    pair(
+    ...pair(
       { label: 'events', value: `${grouped(stats.events)} · ${significant(eventsPerS)}/s` },
       { label: 'last id', value: view.lastId ?? NONE },
     ),
-    pair(
+    ...pair(
       { label: 'bytes', value: `${bytes(stats.bytes)} · ${bytes(bytesPerS)}/s` },
       { label: 'last byte', value: lastByte(view) ?? NONE },
     ),
-    whole('reconnects', reconnects(view).join(' · ')),
-    pair(
+    whole({ label: 'reconnects', value: reconnects(view).join(' · ') }),
+    ...pair(
       { label: 'replayed', value: `${grouped(stats.dedupe.duplicates)} dropped` },
       {
         label: 'gaps',
@@ -74,7 +82,7 @@ export function table(view: View, paint: Paint, width = WIDTH): string[] {
         ink: gaps > 0 && 'red',
       },
     ),
-    pair(
+    ...pair(
       {
         label: 'breaker',
         value: circuit === 'off' ? circuit : `${circuit} · ${failures(stats.backoff.failures)}`,
@@ -82,13 +90,7 @@ export function table(view: View, paint: Paint, width = WIDTH): string[] {
       },
       { label: 'waits', value: waits === 0 ? '0' : `${grouped(waits)} · ${age(waitedMs)}` },
     ),
-    // The head names the URL.
-    whole(
-      'last loss',
-      lastDrop
-        ? `${age(lastDrop.agoMs)} ago, ${lastDrop.reason}: ${lastDrop.text.replace(`${view.url} `, '')}`
-        : NONE,
-    ),
+    whole({ label: 'last loss', value: lastDrop ? loss(lastDrop, view.url) : NONE }),
   ]
 }
 
@@ -156,6 +158,10 @@ function lastByte({ lastByteMs, stats, state }: View): string | undefined {
 
 const failures = (inARow: number) =>
   inARow === 0 ? 'no failure' : `${grouped(inARow)} ${inARow === 1 ? 'failure' : 'failures'}`
+
+/** Without the URL, which the head names. */
+const loss = ({ reason, text, agoMs }: NonNullable<View['lastDrop']>, url: string) =>
+  `${age(agoMs)} ago, ${reason}: ${text.replace(`${url} `, '')}`
 
 /** How many, and how many of each cause. */
 function reconnects({ reconnects }: View): string[] {
