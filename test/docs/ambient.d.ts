@@ -11,3 +11,14 @@ declare function token(): Promise<string>
 
 /** The application's state as a whole, and the id of the last event that it contains. */
 declare function snapshot(): Promise<{ state: unknown; lastEventId: string }>
+
+/** An Express application, as far as a recipe needs one. */
+declare const app: {
+  get(
+    path: string,
+    handler: (
+      request: import('node:http').IncomingMessage,
+      response: import('node:http').ServerResponse,
+    ) => unknown,
+  ): unknown
+}

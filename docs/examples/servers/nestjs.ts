@@ -23,8 +23,8 @@ const { PORT = '8080', FEED = '{"file":"events.journal"}' } = process.env
 class EventsController implements OnModuleDestroy {
   @Inject(Feed) private readonly feed!: Feed
 
-  // Not @Sse(): it numbers events without an id from 1 on each connection, so the ids mean nothing on the next one, and
-  // an Observable cannot be told to wait, so a slow client's events pile up in memory.
+  // Not @Sse(): it numbers events without an id from 1 on each connection, so that ids of one mean nothing on the next,
+  // and an Observable cannot be told to wait, so that each slow client has a queue of its own in memory.
   @Get()
   stream(@Req() request: Request, @Res() response: Response): Promise<void> {
     const { lastEventId } = request.query
