@@ -6,7 +6,7 @@ import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
 import { Failure } from './failure.ts'
 import { Intake } from './intake.ts'
-import { patienceOf, Rhythm } from './layers/heartbeat.ts'
+import { Rhythm } from './layers/heartbeat.ts'
 import { callSafely, Lifecycle, type StreamState } from './lifecycle.ts'
 import type { ResolvedOptions } from './options.ts'
 import { dropReason } from './outcome.ts'
@@ -258,13 +258,8 @@ export class Client {
   }
 
   stats(): SseStats {
-    const { breaker, heartbeat } = this.#options
-    return report(this.#stats, {
-      patienceMs: heartbeat === false ? 0 : patienceOf(heartbeat, this.#rhythm),
-      failures: this.#recovery.backoff.failures,
-      breaker: breaker === false ? 'off' : breaker.state,
-      ids: this.#intake.size,
-    })
+    const { failures } = this.#recovery.backoff
+    return report(this.#stats, this.#options, { rhythm: this.#rhythm, failures, ids: this.#intake.size })
   }
 
   /** The end, whoever wants it: sockets and timers go at once, then the last handled id is saved. */
@@ -284,14 +279,19 @@ export class Client {
     return this.#ending
   }
 
+  /** The end by an error that the consumer is thrown; what the end itself throws does not hide it. */
+  async fail(error: unknown): Promise<void> {
+    if (error instanceof SseError) error.history = this.#lifecycle.history
+    await this.end('error', error).catch(() => {})
+  }
+
   /** What the consumer is told when the flow was left by a throw. */
   async #endWith(error: unknown): Promise<undefined> {
     const { signal } = this.#life
     if (this.#endTold) return undefined
     this.#endTold = true
     if (!signal.aborted) {
-      if (error instanceof SseError) error.history = this.#lifecycle.history
-      await this.end('error', error).catch(() => {})
+      await this.fail(error)
       throw error
     }
     await this.#ending

@@ -23,13 +23,14 @@ export interface JsonEvent<Output> {
 }
 
 /**
- * Parses and checks each event of `events`; the first that does not fit ends the stream with `ERR_SSE_JSON`. `onParsed`
- * learns what stands for which event, before it is handed out.
+ * Parses and checks each event of `events`; the first that does not fit ends the stream with `ERR_SSE_JSON`, which `fail`
+ * sees to. `onParsed` learns what stands for which event, before it is handed out.
  */
 export function jsonEvents<Output>(
   events: AsyncIterableIterator<SseEvent, undefined>,
   schema: StandardSchema<Output> | undefined,
   onParsed: (parsed: JsonEvent<Output>, event: SseEvent) => void,
+  fail: (error: unknown) => Promise<void>,
 ): AsyncIterableIterator<JsonEvent<Output>, undefined> {
   const iterator = {
     async next(): Promise<IteratorResult<JsonEvent<Output>, undefined>> {
@@ -41,9 +42,8 @@ export function jsonEvents<Output>(
         onParsed(value, result.value)
         return { done: false, value }
       } catch (error) {
-        // The event in hand stays unacknowledged, as after a throw of the consumer's own; and as there, what the end
-        // itself throws does not hide why.
-        await events.return?.().catch(() => {})
+        // The event in hand stays unacknowledged, as after a throw of the consumer's own.
+        await fail(error)
         throw error
       }
     },

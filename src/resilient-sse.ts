@@ -57,7 +57,12 @@ export class ResilientSse implements AsyncIterable<SseEvent, undefined>, AsyncDi
     schema?: StandardSchema<Output>,
   ): AsyncIterableIterator<JsonEvent<Output>, undefined> {
     const { delivery } = this.#client
-    return jsonEvents(delivery.events(), schema, (parsed, event) => delivery.standsFor(parsed, event))
+    return jsonEvents(
+      delivery.events(),
+      schema,
+      (parsed, event) => delivery.standsFor(parsed, event),
+      error => this.#client.fail(error),
+    )
   }
 
   /**

@@ -1,5 +1,7 @@
 import type { BreakerState } from './layers/breaker.ts'
+import { patienceOf, type Rhythm } from './layers/heartbeat.ts'
 import type { LifecycleEvent } from './lifecycle.ts'
+import type { ResolvedOptions } from './options.ts'
 
 /** Counters since the stream was made, one group a layer. */
 export interface SseStats {
@@ -35,13 +37,15 @@ export function createStats(): SseStats {
 /** The counters together with what is known only now. */
 export function report(
   stats: SseStats,
-  now: { patienceMs: number; failures: number; breaker: BreakerState | 'off'; ids: number },
+  { heartbeat, breaker }: ResolvedOptions,
+  now: { rhythm: Rhythm; failures: number; ids: number },
 ): SseStats {
+  const timeoutMs = heartbeat === false ? 0 : patienceOf(heartbeat, now.rhythm)
   return {
     ...structuredClone(stats),
-    heartbeat: { ...stats.heartbeat, timeoutMs: now.patienceMs },
+    heartbeat: { ...stats.heartbeat, timeoutMs },
     backoff: { ...stats.backoff, failures: now.failures },
-    breaker: { ...stats.breaker, state: now.breaker },
+    breaker: { ...stats.breaker, state: breaker === false ? 'off' : breaker.state },
     dedupe: { ...stats.dedupe, ids: now.ids },
   }
 }

@@ -125,6 +125,9 @@ export class Breaker {
 
 /** What was given and is allowed. Checked here, because users make breakers of their own. */
 function checked(options: BreakerOptions): BreakerOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new SseError('ERR_SSE_OPTION', `breaker: ${String(options)} is not an object of options`)
+  }
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   for (const [name, value] of given as [string, unknown][]) {
     const max = name === 'threshold' ? 1_000 : name === 'cooldownMs' ? 3_600_000 : 0

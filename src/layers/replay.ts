@@ -41,8 +41,8 @@ export class ReplayDetector {
   #known = new Map<string, string | undefined>()
   #cursor = ''
   #replay: 'possible' | 'suspected' | 'running' | 'no' = 'no'
-  /** Ids of the stream's start that a replay has still to bring before it is believed on. */
-  #expected = new Set<string>()
+  /** How much of the stream's start a replay has brought, in its order. */
+  #matched = 0
   #delivered = 0
   #dropped = 0
 
@@ -59,7 +59,7 @@ export class ReplayDetector {
     this.#cursor = `${cursor ?? ''}\n`
     const first = this.#streamStart[0]
     this.#replay = first === undefined || first.id === this.#cursor ? 'no' : 'possible'
-    this.#expected = new Set(this.#streamStart.map(print => print.id))
+    this.#matched = 0
     this.#dropped = 0
   }
 
@@ -92,18 +92,19 @@ export class ReplayDetector {
     if (this.#replay === 'possible') {
       this.#replay = same && this.#streamStart[0]?.id === key ? 'suspected' : 'no'
       if (this.#replay === 'no') return 'unknown'
-      this.#expected.delete(key)
+      this.#matched = 1
       this.#dropped = 1
       return 'replayed'
     }
     if (this.#replay === 'no') return 'unknown'
     // A greeting that opens every connection looks like the stream's first event; the ones after it tell it apart.
     // And a log that lost its end never brings the cursor: it cannot replay more than was delivered.
-    const expected = this.#expected.delete(key)
-    if ((this.#expected.size > 0 && !expected) || ++this.#dropped > this.#delivered) {
+    const next = this.#streamStart[this.#matched]
+    if ((next !== undefined && next.id !== key) || ++this.#dropped > this.#delivered) {
       this.#replay = 'no'
       return 'unknown'
     }
+    this.#matched++
     const verdict = this.#replay === 'suspected' ? 'full-replay' : 'replayed'
     this.#replay = key === this.#cursor ? 'no' : 'running'
     return verdict

@@ -99,9 +99,13 @@ export class DialAgent {
       clientFactory: (proxyOrigin: URL, { connect }: Pool.Options) =>
         new Pool(proxyOrigin, { connect: this.#watched(connect as Connector) }),
     }
-    return proxy === 'env'
-      ? new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
-      : new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
+    if (proxy !== 'env') return new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
+    try {
+      return new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
+    } catch {
+      // undici's own error repeats the URL, and with it a password.
+      throw new SseError('ERR_SSE_REQUEST', 'tcp.proxy: HTTP_PROXY or HTTPS_PROXY is not a URL')
+    }
   }
 
   #watched(connect: Connector): Connector {

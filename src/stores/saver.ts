@@ -1,6 +1,9 @@
 import { SseError } from '../errors.ts'
 import type { CursorStore } from '../layers/resume.ts'
 
+/** How long the end of a stream waits for a save. */
+const LONGEST_SAVE_MS = 10_000
+
 /** Brings handled ids to a store: one write in flight, the newest wins, the rest is skipped. */
 export class Saver {
   readonly #store: CursorStore
@@ -54,10 +57,10 @@ export class Saver {
   async close(): Promise<void> {
     this.#closed = true
     if (!this.#loaded) return
-    await this.#idle()
+    await this.#settled()
     // The last save failed: one more try, now that the stream brings nothing newer.
     if (this.#wanted !== undefined) this.save(this.#wanted)
-    await this.#idle()
+    await this.#settled()
     this.#over = this.#store.close !== undefined
     try {
       await this.#store.close?.()
@@ -65,6 +68,23 @@ export class Saver {
       this.#failure ??= storeError('The store could not be closed', error)
     }
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** A store that hangs must not hold the end of a stream for ever. */
+  async #settled(): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_, reject) => {
+      const error = new SseError(
+        'ERR_SSE_STORE',
+        `The store did not save within ${LONGEST_SAVE_MS / 1_000} s`,
+      )
+      timer = setTimeout(() => reject(error), LONGEST_SAVE_MS)
+    })
+    try {
+      await Promise.race([this.#idle(), late])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Acknowledgements may come while the stream is being closed. */

@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SseError, SseGapError } from '../../src/errors.ts'
 import type { CursorStore } from '../../src/layers/resume.ts'
+import { DialAgent, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
 import type { ResilientSseOptions } from '../../src/options.ts'
 import { Body, block, broken, type Consumer, ended, open, status, World } from './world.ts'
 
@@ -783,4 +784,47 @@ describe('json()', () => {
     }
     expect(stream.state).toBe('closed')
   })
+})
+
+describe('an end that somebody else has to make', () => {
+  test('is not held for ever by a store that never answers', async () => {
+    const world = new World(() => open(blocks(1, 3)))
+    const store = { load: () => undefined, save: () => new Promise<void>(() => {}) }
+    const consumer = world.stream({ resume: { store } }).run()
+    await world.settle()
+    const closed = consumer.stream.close().then(
+      () => 'closed',
+      (error: SseError) => `${error.code}: ${error.message}`,
+    )
+    await world.pass(10_000)
+    expect(await closed).toBe('ERR_SSE_STORE: The store did not save within 10 s')
+    expectNothingLeft()
+  })
+
+  test('by data that is not JSON has its history, and is told as an error', async () => {
+    const world = new World(() => open(block(1, '{}') + block(2, '{')))
+    const { stream, told } = world.stream()
+    const events = stream.json()
+    expect(await events.next()).toMatchObject({ value: { data: {}, id: '1' } })
+    const error = await events.next().catch((thrown: SseError) => thrown)
+    expect(error).toMatchObject({ code: 'ERR_SSE_JSON' })
+    expect((error as SseError).history.map(({ type }) => type)).toEqual(['dial', 'open'])
+    expect(told.at(-1)).toMatchObject({ type: 'close', reason: 'error', error })
+  })
+
+  test('by a proxy of the environment that is no URL does not repeat it: it may hold a password', () => {
+    vi.stubEnv('HTTP_PROXY', 'http://user:s3cret@:bad:/')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const dial = () => new DialAgent({ ...TCP_DEFAULTS, proxy: 'env' }).for('http://events.test')
+    expect(dial).toThrow(/^tcp.proxy: HTTP_PROXY or HTTPS_PROXY is not a URL$/)
+  })
+})
+
+test('a greeting on each connection, with a small overlap behind it, is no full replay', async () => {
+  const greeting = block('hello', 'welcome')
+  const world = new World([() => broken(greeting + blocks(1, 8)), () => open(greeting + blocks(7, 9))])
+  const consumer = world.stream({ resume: { onGap: 'throw' } }).run()
+  await world.pass(5_000)
+  expect(consumer.tellings('gap')).toEqual([])
+  expect(consumer.data).toEqual(['welcome', ...Array.from({ length: 9 }, (_, n) => `data ${n + 1}`)])
 })
