@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
-const CELLS = ['throughput']
+const CELLS = ['throughput', 'recovery']
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
