@@ -99,9 +99,9 @@ export class Pair implements ChaosConnection {
     this.#client.resume()
   }
 
-  /** Calls `cut` in the middle of the next event, or of this one. */
-  cutInside(cut: () => void): void {
-    this.#down.stopAt({ at: this.bytesDown, inside: true, act: cut })
+  /** Calls `strike` in the middle of the next event, or of this one. */
+  inside(fault: DealtFault, strike: () => void): void {
+    this.#stopAt(this.bytesDown, fault, strike)
   }
 
   hold(ms: number | undefined): void {
@@ -153,14 +153,17 @@ export class Pair implements ChaosConnection {
     const { afterBytes = 0, afterMs, inside } = dealt
     const due = () => this.#events.due(this, dealt)
     if (afterMs !== undefined)
-      this.#dueTimer = setTimeout(inside === undefined ? due : () => this.cutInside(due), afterMs)
-    else if (inside !== undefined || afterBytes > 0) {
-      const ends = dealt.do === 'reset' || dealt.do === 'refuse'
-      const settled = () => arrived(this.#client, ms => this.#sleep(ms))
-      this.#down.stopAt({ at: afterBytes, inside: inside !== undefined, act: due, ...(ends && { settled }) })
-    }
+      this.#dueTimer = setTimeout(inside === undefined ? due : () => this.inside(dealt, due), afterMs)
+    else if (inside !== undefined || afterBytes > 0) this.#stopAt(afterBytes, dealt, due)
     // Not from within the constructor: nobody knows this connection yet.
     else this.#dueTimer = setTimeout(due, 0)
+  }
+
+  #stopAt(at: number, { do: name, inside }: DealtFault, act: () => void): void {
+    // A RST makes the client's system throw away what its process has not read.
+    const settled = () => arrived(this.#client, ms => this.#sleep(ms))
+    const ends = name === 'reset' || name === 'refuse'
+    this.#down.stopAt({ at, inside: inside !== undefined, act, ...(ends && { settled }) })
   }
 
   /** Without end when the connection ends first. */

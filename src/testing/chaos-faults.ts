@@ -20,7 +20,12 @@ export interface ChaosTiming {
  */
 export type ChaosFault = ChaosTiming &
   (
-    | { /** RST to both ends. */ do: 'reset' }
+    | {
+        /** RST to both ends. */
+        do: 'reset'
+        /** See `cut`. */
+        inside?: 'event'
+      }
     | {
         /** FIN to the client after what was passed on; the target is left too. */
         do: 'cut'
@@ -125,7 +130,7 @@ const TIMING: Record<keyof ChaosTiming, Field> = {
   times: { allowed: 'an integer from 1 to 1000', ok: isNumber(1, 1_000, true) },
 }
 const FAULTS: Record<ChaosFaultName, Record<string, Field>> = {
-  reset: {},
+  reset: { inside: oneOf(['event']) },
   cut: { inside: oneOf(['event']) },
   stall: { ms: ms() },
   delay: { ms: ms(100) },

@@ -71,7 +71,7 @@ export function checkFault(fault: unknown, name: string, secure: boolean): Chaos
     throw new ChaosOptionError(field === '' ? name : `${name}.${field}`, value, allowed)
   }
   const checked = asFault(fault as ChaosFault | ChaosFaultName)
-  if (secure && checked.do === 'cut' && checked.inside !== undefined)
+  if (secure && 'inside' in checked && checked.inside !== undefined)
     throw new ChaosOptionError(
       `${name}.inside`,
       checked.inside,

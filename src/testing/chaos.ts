@@ -83,7 +83,7 @@ export class ChaosRelay {
 
   /**
    * Strikes at once: all open connections, or the one with this index. `pass` ends stalls, delays and drips, and lets
-   * refused clients in. A `cut` inside an event waits for one; timing (`afterBytes`, `times` …) does not apply. Returns how
+   * refused clients in. A strike inside an event waits for one; timing (`afterBytes`, `times` …) does not apply. Returns how
    * many connections were struck.
    */
   strike(fault: ChaosFault | ChaosFaultName, { connection }: { connection?: number } = {}): number {
@@ -91,7 +91,7 @@ export class ChaosRelay {
     const struck = this.#alive().filter(({ index }) => connection === undefined || index === connection)
     const dealt = deal(checked, this.#random)
     if (dealt.inside !== undefined)
-      for (const pair of struck) pair.cutInside(() => this.#strike(dealt, [pair], 'order'))
+      for (const pair of struck) pair.inside(dealt, () => this.#strike(dealt, [pair], 'order'))
     else this.#strike(dealt, struck, 'order')
     return struck.length
   }
