@@ -1,6 +1,8 @@
 export const HELP = `Usage: resilient-sse URL [options]     follow a stream of Server-Sent Events
        resilient-sse demo [options]    watch one survive every kind of fault
                                        (resilient-sse demo --help)
+       resilient-sse chaos TARGET ...  put a relay before a server and break its
+                                       connections (resilient-sse chaos --help)
 
 Prints the data of each event on stdout and everything else on stderr.
 Reconnects, resumes and drops duplicates until the server says 204, a final

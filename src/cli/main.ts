@@ -1,4 +1,5 @@
 import { UsageError } from './args.ts'
+import { chaos } from './chaos.ts'
 import { demo } from './demo/demo.ts'
 import { follow } from './follow.ts'
 import { harmlessLine, isBrokenPipe } from './terminal.ts'
@@ -9,11 +10,13 @@ process.stderr.on('error', () => {})
 
 async function main([command, ...rest]: string[]): Promise<number> {
   try {
+    if (command === 'chaos') return await chaos(rest)
     return command === 'demo' ? await demo(rest) : await follow(process.argv.slice(2))
   } catch (error) {
     if (isBrokenPipe(error)) return 0
     if (!(error instanceof UsageError)) throw error
-    const help = command === 'demo' ? 'resilient-sse demo --help' : 'resilient-sse --help'
+    const named = command === 'demo' || command === 'chaos'
+    const help = named ? `resilient-sse ${command} --help` : 'resilient-sse --help'
     process.stderr.write(`resilient-sse: ${harmlessLine(error.message)}; see ${help}\n`)
     return 2
   }
