@@ -1,4 +1,4 @@
-import { onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import type { LifecycleEvent, LifecycleType } from '../../src/lifecycle.ts'
 import type { ResilientSseOptions, UrlOption } from '../../src/options.ts'
 import { ResilientSse } from '../../src/resilient-sse.ts'
@@ -106,6 +106,15 @@ export function status(code: number, headers: Record<string, string> = {}): Resp
 /** The block of one event. */
 export function block(id: string | number, data = `data ${id}`): string {
   return `id: ${id}\ndata: ${data}\n\n`
+}
+
+/** The blocks of events with these ids, both included. */
+export const blocks = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => block(from + index)).join('')
+
+/** No timer may be left once a stream has ended. */
+export function expectNothingLeft(): void {
+  expect(vi.getTimerCount()).toBe(0)
 }
 
 type Answer = (dial: Dial) => Response | Promise<Response>
