@@ -12,6 +12,9 @@ declare function token(): Promise<string>
 /** The application's state as a whole, and the id of the last event that it contains. */
 declare function snapshot(): Promise<{ state: unknown; lastEventId: string }>
 
+/** A schema of zod, valibot or another library. */
+declare const price: import('resilient-sse').StandardSchema<{ eur: number }>
+
 /** An Express application, as far as a recipe needs one. */
 declare const app: {
   get(

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { StandardSchema } from 'resilient-sse'
 import { codeBlocks, ROOT, read } from '../docs/markdown.ts'
 
 /** Thrown by a test's `handle`: the loop of a recipe has no other end. */
@@ -12,6 +13,7 @@ export interface Ambient {
   handle: (...args: never[]) => unknown
   token?: () => Promise<string>
   snapshot?: () => Promise<{ state: unknown; lastEventId: string }>
+  price?: StandardSchema<{ eur: number }>
   app?: unknown
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ResilientSse, type SseEvent } from 'resilient-sse'
+import { ResilientSse, type SseEvent, type StandardSchema } from 'resilient-sse'
 import {
   answer,
   cut,
@@ -154,6 +154,37 @@ recipe('Finite streams', async (kitchen, [code]) => {
   })
   expect(got).toEqual([...ids(1, 6).map((_, index) => server.log.at(index)?.data), 'complete'])
   expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual([undefined, '3'])
+})
+
+recipe('JSON, checked by a schema', async (kitchen, blocks) => {
+  const price: StandardSchema<{ eur: number }> = {
+    '~standard': {
+      async validate(value) {
+        const { eur } = value as { eur: unknown }
+        return typeof eur === 'number'
+          ? { value: { eur } }
+          : { issues: [{ message: 'No number', path: ['eur'] }] }
+      },
+    },
+  }
+  const events = ['{"eur":3}', '{"eur":"4"}', '{"eur":5}'].map((data, index) =>
+    own({ id: String(index), data }),
+  )
+  const results: unknown[] = []
+  for (const code of blocks) {
+    await using server = await FaultServer.start({ log: { count: 0 }, script: [[...events, stay()]] })
+    const got: string[] = []
+    const handle = (id: string, eur: number) => {
+      got.push(`${id}: ${eur}`)
+      if (id === '2') throw ENOUGH
+    }
+    await kitchen.run(code, { url: server.url, handle, price }).catch(({ message }) => got.push(message))
+    results.push(got)
+  }
+  expect(results).toEqual([
+    ['0: 3', 'The event "1" does not match the schema (eur: No number)'],
+    ['0: 3', '2: 5'],
+  ])
 })
 
 recipe('Many streams on one breaker', async (kitchen, [code]) => {

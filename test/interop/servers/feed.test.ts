@@ -100,6 +100,20 @@ test('a client that is never read leaves nothing behind, nor does one that left'
   expect(feed.size).toBe(0)
 })
 
+test('HEAD is answered with headers alone, and leaves nothing behind', async () => {
+  const feed = new Feed()
+  const server = createServer((_, response) => void send(response, feed.subscribe(undefined)))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'HEAD' })
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  await sleep(50)
+  expect(feed.size).toBe(0)
+  server.closeAllConnections()
+  server.close()
+})
+
 test('the header wins over the parameter, and an empty one counts as none', () => {
   expect(lastEventIdOf('a', 'b')).toBe('a')
   expect(lastEventIdOf('', 'b')).toBe('b')
