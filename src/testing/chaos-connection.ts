@@ -1,24 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { type DealtFault, MAX_TIMER_MS } from './chaos-faults.js'
 import { Flow } from './chaos-flow.js'
+import type { ConnectionRecord } from './chaos-records.js'
 import { arrived } from './delivery.js'
-
-/** One connection that a client made. Times are `performance.now()` in milliseconds. */
-export interface ChaosConnection {
-  /** 0 for the first connection. */
-  readonly index: number
-  readonly acceptedAt: number
-  /** The port that the client dialled from. */
-  readonly clientPort: number | undefined
-  /** What the schedule has dealt to it; `undefined`: nothing. */
-  readonly dealt: DealtFault | undefined
-  /** Bytes of the client that were passed on. */
-  readonly bytesUp: number
-  /** Bytes of the target that were passed on. */
-  readonly bytesDown: number
-  /** When it was over; undefined while it is open. */
-  readonly closedAt: number | undefined
-}
 
 export interface PairEvents {
   /** The dealt fault is due. */
@@ -28,10 +12,7 @@ export interface PairEvents {
 }
 
 /** Client and target of one relayed connection. */
-export class Pair implements ChaosConnection {
-  readonly acceptedAt = performance.now()
-  readonly clientPort: number | undefined
-  closedAt: number | undefined = undefined
+export class Pair {
   readonly #client: Socket
   readonly #target: Socket
   readonly #up: Flow
@@ -46,36 +27,28 @@ export class Pair implements ChaosConnection {
   #holdTimer: NodeJS.Timeout | undefined
   #dueTimer: NodeJS.Timeout | undefined
   #lost = false
+  #settleTimer: NodeJS.Timeout | undefined
 
   constructor(
-    readonly index: number,
+    readonly record: ConnectionRecord,
     client: Socket,
     target: { host: string; port: number },
-    readonly dealt: DealtFault | undefined,
     events: PairEvents,
   ) {
-    this.clientPort = client.remotePort
     this.#events = events
     this.#client = client
     this.#target = connect({ ...target, allowHalfOpen: true, noDelay: true })
     client.setNoDelay(true)
-    this.#up = new Flow(client, this.#target)
-    this.#down = new Flow(this.#target, client)
+    this.#up = new Flow(client, this.#target, record.up)
+    this.#down = new Flow(this.#target, client, record.down)
     this.#watch(client, this.#target)
     this.#watch(this.#target, client)
     // A client that leaves is gone, even when nothing passes: no connection outlives it.
     client.on('end', () => {
       if (this.#heldUntil > 0 || this.#lost) this.destroy()
     })
+    const { dealt } = record
     if (dealt !== undefined && dealt.do !== 'pass') this.#arm(dealt)
-  }
-
-  get bytesUp(): number {
-    return this.#up.passed
-  }
-
-  get bytesDown(): number {
-    return this.#down.passed
   }
 
   /** It is being ended: nothing can strike it any more. */
@@ -101,12 +74,12 @@ export class Pair implements ChaosConnection {
 
   /** Calls `strike` in the middle of the next event, or of this one. */
   inside(fault: DealtFault, strike: () => void): void {
-    this.#stopAt(this.bytesDown, fault, strike)
+    this.#stopAt(this.record.bytesDown, fault, strike)
   }
 
   hold(ms: number | undefined): void {
     const until = ms === undefined ? Number.POSITIVE_INFINITY : performance.now() + ms
-    if (until <= this.#heldUntil || this.closedAt !== undefined) return
+    if (until <= this.#heldUntil || this.record.closedAt !== undefined) return
     this.#heldUntil = until
     for (const flow of [this.#up, this.#down]) flow.hold()
     clearTimeout(this.#holdTimer)
@@ -144,14 +117,12 @@ export class Pair implements ChaosConnection {
     this.#target.destroy()
   }
 
-  toJSON(): ChaosConnection {
-    const { index, acceptedAt, clientPort, dealt, bytesUp, bytesDown, closedAt } = this
-    return { index, acceptedAt, clientPort, dealt, bytesUp, bytesDown, closedAt }
-  }
-
   #arm(dealt: DealtFault): void {
     const { afterBytes = 0, afterMs, inside } = dealt
-    const due = () => this.#events.due(this, dealt)
+    // A connection that was lost stays silent, whatever had been dealt to it.
+    const due = () => {
+      if (!this.#over && !this.#lost) this.#events.due(this, dealt)
+    }
     if (afterMs !== undefined)
       this.#dueTimer = setTimeout(inside === undefined ? due : () => this.inside(dealt, due), afterMs)
     else if (inside !== undefined || afterBytes > 0) this.#stopAt(afterBytes, dealt, due)
@@ -169,7 +140,7 @@ export class Pair implements ChaosConnection {
   /** Without end when the connection ends first. */
   #sleep(ms: number): Promise<void> {
     return new Promise(resolve => {
-      this.#dueTimer = setTimeout(resolve, ms)
+      this.#settleTimer = setTimeout(resolve, ms)
     })
   }
 
@@ -177,6 +148,7 @@ export class Pair implements ChaosConnection {
     this.#over = true
     clearTimeout(this.#holdTimer)
     clearTimeout(this.#dueTimer)
+    clearTimeout(this.#settleTimer)
     for (const flow of [this.#up, this.#down]) flow.end()
   }
 
@@ -192,7 +164,7 @@ export class Pair implements ChaosConnection {
       this.#open--
       if (this.#open === 0) {
         this.#end()
-        this.closedAt = performance.now()
+        this.record.closedAt = performance.now()
         this.#events.closed(this)
       } else if (!socket.readableEnded && !this.#broken) this.#leave(() => other.destroy())
     })

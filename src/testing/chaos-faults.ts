@@ -36,7 +36,7 @@ export type ChaosFault = ChaosTiming &
         inside?: 'event'
       }
     | {
-        /** Nothing passes in either direction, and both ends stay connected. */
+        /** Nothing passes in either direction, and both ends stay connected until the client leaves. */
         do: 'stall'
         /** For so many milliseconds, up to 2,147,483,647; then what was held goes on. Default: to the end. */
         ms?: ChaosRange

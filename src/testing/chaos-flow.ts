@@ -18,13 +18,17 @@ export interface Stop {
   act: () => void
 }
 
+/** Counts the bytes that were passed on, and outlives the flow. */
+export interface Meter {
+  passed: number
+}
+
 /**
  * One direction of a relayed connection: bytes from one socket to the other, with back-pressure and bounded memory, which can be held,
  * dropped, delayed, dripped, and stopped at a position.
  */
 export class Flow {
-  /** Bytes that were passed on. */
-  passed = 0
+  readonly #meter: Meter
   readonly #from: Socket
   readonly #to: Socket
   readonly #queue: { bytes: Buffer; due: number }[] = []
@@ -42,7 +46,8 @@ export class Flow {
   #stopping = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(from: Socket, to: Socket) {
+  constructor(from: Socket, to: Socket, meter: Meter) {
+    this.#meter = meter
     this.#from = from
     this.#to = to
     from.on('data', (bytes: Buffer) => {
@@ -138,7 +143,7 @@ export class Flow {
   /** Whether there is room before the position at which to stop; at the position it is acted upon. */
   #mayPass(): boolean {
     if (this.#stopping) return false
-    if (this.#stop === undefined || this.#stop.inside || this.passed < this.#stop.at) return true
+    if (this.#stop === undefined || this.#stop.inside || this.#meter.passed < this.#stop.at) return true
     this.#act()
     return false
   }
@@ -146,17 +151,18 @@ export class Flow {
   #pass(piece: { bytes: Buffer }): void {
     const { bytes } = piece
     if (this.#stop?.inside) {
-      const middle = middleOfData(bytes, Math.max(0, this.#stop.at - this.passed))
-      if (middle !== undefined) this.#stop = { ...this.#stop, at: this.passed + middle, inside: false }
+      const middle = middleOfData(bytes, Math.max(0, this.#stop.at - this.#meter.passed))
+      if (middle !== undefined) this.#stop = { ...this.#stop, at: this.#meter.passed + middle, inside: false }
     }
-    const room = this.#stop === undefined || this.#stop.inside ? bytes.length : this.#stop.at - this.passed
+    const room =
+      this.#stop === undefined || this.#stop.inside ? bytes.length : this.#stop.at - this.#meter.passed
     const length = Math.min(bytes.length, room, this.#drip?.bytes ?? bytes.length)
     this.#to.write(length === bytes.length ? bytes : bytes.subarray(0, length))
-    this.passed += length
+    this.#meter.passed += length
     this.#queued -= length
     if (length === bytes.length) this.#queue.shift()
     else piece.bytes = bytes.subarray(length)
-    if (this.#stop?.inside === false && this.passed >= this.#stop.at) this.#act()
+    if (this.#stop?.inside === false && this.#meter.passed >= this.#stop.at) this.#act()
   }
 
   #act(): void {

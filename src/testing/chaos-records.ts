@@ -1,4 +1,5 @@
-import type { ChaosFaultName } from './chaos-faults.js'
+import type { ChaosFaultName, DealtFault } from './chaos-faults.js'
+import type { Meter } from './chaos-flow.js'
 
 /** One thing that the relay did to a connection. */
 export interface ChaosRecord {
@@ -15,6 +16,51 @@ export interface ChaosRecord {
   readonly by: 'schedule' | 'order'
   /** What was chosen for it: `'200 ms, bytes dropped'`, `'ECONNREFUSED'`; undefined when there is nothing to add. */
   readonly detail: string | undefined
+}
+
+/** One connection that a client made. Times are `performance.now()` in milliseconds. */
+export interface ChaosConnection {
+  /** 0 for the first connection. */
+  readonly index: number
+  readonly acceptedAt: number
+  /** The port that the client dialled from. */
+  readonly clientPort: number | undefined
+  /** What the schedule has dealt to it; `undefined`: nothing. */
+  readonly dealt: DealtFault | undefined
+  /** Bytes of the client that were passed on. */
+  readonly bytesUp: number
+  /** Bytes of the target that were passed on. */
+  readonly bytesDown: number
+  /** When it was over; undefined while it is open. */
+  readonly closedAt: number | undefined
+}
+
+/** The record while it is being written. It holds no socket: it is kept long after the connection. */
+export class ConnectionRecord implements ChaosConnection {
+  readonly acceptedAt = performance.now()
+  closedAt: number | undefined = undefined
+  readonly up: Meter = { passed: 0 }
+  readonly down: Meter = { passed: 0 }
+
+  constructor(
+    readonly index: number,
+    readonly clientPort: number | undefined,
+    readonly dealt: DealtFault | undefined,
+  ) {}
+
+  get bytesUp(): number {
+    return this.up.passed
+  }
+
+  get bytesDown(): number {
+    return this.down.passed
+  }
+
+  /** A plain object: the getters would be lost in JSON. */
+  toJSON(): ChaosConnection {
+    const { index, acceptedAt, clientPort, dealt, bytesUp, bytesDown, closedAt } = this
+    return { index, acceptedAt, clientPort, dealt, bytesUp, bytesDown, closedAt }
+  }
 }
 
 /** A list that forgets its oldest entries: a relay may run for weeks. */

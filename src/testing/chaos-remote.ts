@@ -1,8 +1,7 @@
 import type { ChaosRelay } from './chaos.js'
-import type { ChaosConnection } from './chaos-connection.js'
 import type { ChaosFault, ChaosFaultName } from './chaos-faults.js'
 import type { ChaosRelayOptions } from './chaos-options.js'
-import type { ChaosRecord } from './chaos-records.js'
+import type { ChaosConnection, ChaosRecord } from './chaos-records.js'
 import { ChaosOptionError } from './errors.js'
 import { Remote, type Tenant } from './process.js'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type ChaosConnection, Pair } from './chaos-connection.js'
+import { Pair } from './chaos-connection.js'
 import {
   type ChaosFault,
   type ChaosFaultName,
@@ -9,7 +9,7 @@ import {
   MAX_TIMER_MS,
 } from './chaos-faults.js'
 import { type ChaosRelayOptions, checkFault, type ResolvedChaos, resolveChaos } from './chaos-options.js'
-import { type ChaosRecord, Recent } from './chaos-records.js'
+import { type ChaosConnection, type ChaosRecord, ConnectionRecord, Recent } from './chaos-records.js'
 import { answerChaosRelay, type ChaosSpawnOptions, RemoteChaosRelay } from './chaos-remote.js'
 import { ChaosSchedule } from './chaos-schedule.js'
 import { serveParent } from './child.js'
@@ -88,7 +88,9 @@ export class ChaosRelay {
    */
   strike(fault: ChaosFault | ChaosFaultName, { connection }: { connection?: number } = {}): number {
     const checked = checkFault(fault, 'strike', this.#options.secure)
-    const struck = this.#alive().filter(({ index }) => connection === undefined || index === connection)
+    const struck = this.#alive().filter(
+      ({ record }) => connection === undefined || record.index === connection,
+    )
     const dealt = deal(checked, this.#random)
     if (dealt.inside !== undefined)
       for (const pair of struck) pair.inside(dealt, () => this.#strike(dealt, [pair], 'order'))
@@ -116,7 +118,9 @@ export class ChaosRelay {
 
   #accept(socket: Socket): void {
     const index = this.#accepted++
-    const pair = new Pair(index, socket, this.#options.target, this.#schedule.faultOf(index), {
+    const record = new ConnectionRecord(index, socket.remotePort, this.#schedule.faultOf(index))
+    this.#connections.add(record)
+    const pair = new Pair(record, socket, this.#options.target, {
       due: (struck, fault) => this.#strike(fault, this.#reach(struck, fault), 'schedule'),
       unreachable: (struck, { code, message }) =>
         this.#record('unreachable', struck, 'schedule', code ?? message),
@@ -126,7 +130,6 @@ export class ChaosRelay {
       },
     })
     this.#open.add(pair)
-    this.#connections.add(pair)
     const silentMs = this.#silentUntil - performance.now()
     if (silentMs > 0) pair.hold(silentMs)
   }
@@ -175,10 +178,10 @@ export class ChaosRelay {
   ): void {
     const record: ChaosRecord = {
       fault,
-      connection: pair?.index,
+      connection: pair?.record.index,
       at: performance.now(),
-      bytesDown: pair?.bytesDown ?? 0,
-      bytesUp: pair?.bytesUp ?? 0,
+      bytesDown: pair?.record.bytesDown ?? 0,
+      bytesUp: pair?.record.bytesUp ?? 0,
       by,
       detail,
     }

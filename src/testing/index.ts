@@ -3,10 +3,9 @@
  * account of what it did, so that a client's promises can be tested on real sockets. And a relay that does the like to any server.
  */
 export { ChaosRelay, chaosRelay } from './chaos.js'
-export type { ChaosConnection } from './chaos-connection.js'
 export type { ChaosFault, ChaosFaultName, ChaosRange, ChaosTiming, DealtFault } from './chaos-faults.js'
 export type { ChaosRelayOptions } from './chaos-options.js'
-export type { ChaosRecord } from './chaos-records.js'
+export type { ChaosConnection, ChaosRecord } from './chaos-records.js'
 export { type ChaosSpawnOptions, RemoteChaosRelay } from './chaos-remote.js'
 export { ChaosOptionError, FaultServerOptionError } from './errors.js'
 export type { HeaderFields } from './http.js'
