@@ -45,7 +45,7 @@ export class Pair {
     this.#watch(this.#target, client)
     // A client that leaves is gone, even when nothing passes: no connection outlives it.
     client.on('end', () => {
-      if (this.#heldUntil > 0 || this.#lost) this.destroy()
+      if (this.#heldUntil > 0 || this.#lost || this.#down.stopping) this.destroy()
     })
     const { dealt } = record
     if (dealt !== undefined && dealt.do !== 'pass') this.#arm(dealt)
@@ -81,6 +81,10 @@ export class Pair {
     const until = ms === undefined ? Number.POSITIVE_INFINITY : performance.now() + ms
     if (until <= this.#heldUntil || this.record.closedAt !== undefined) return
     this.#heldUntil = until
+    if (this.#client.readableEnded) {
+      this.destroy()
+      return
+    }
     for (const flow of [this.#up, this.#down]) flow.hold()
     clearTimeout(this.#holdTimer)
     if (ms !== undefined) this.#holdTimer = setTimeout(() => this.release(), Math.min(ms, MAX_TIMER_MS))
@@ -89,13 +93,17 @@ export class Pair {
   release(): void {
     clearTimeout(this.#holdTimer)
     this.#heldUntil = 0
-    if (this.#broken) this.reset()
+    if (this.#broken && !this.#lost) this.reset()
     for (const flow of [this.#up, this.#down]) flow.release()
   }
 
   /** Silent and open for good: neither end is told when the other one leaves, but a client that leaves ends it. */
   lose(): void {
     this.#lost = true
+    if (this.#client.readableEnded) {
+      this.destroy()
+      return
+    }
     for (const flow of [this.#up, this.#down]) flow.drop()
   }
 

@@ -129,7 +129,8 @@ const TIMING: Record<keyof ChaosTiming, Field> = {
   afterMs: ms(),
   times: { allowed: 'an integer from 1 to 1000', ok: isNumber(1, 1_000, true) },
 }
-const FAULTS: Record<ChaosFaultName, Record<string, Field>> = {
+/** The fields of each fault, beside those of {@link ChaosTiming}. */
+export const FAULTS: Record<ChaosFaultName, Record<string, Field>> = {
   reset: { inside: oneOf(['event']) },
   cut: { inside: oneOf(['event']) },
   stall: { ms: ms() },
@@ -140,7 +141,7 @@ const FAULTS: Record<ChaosFaultName, Record<string, Field>> = {
   pass: {},
 }
 
-export const FAULT_NAMES = Object.keys(FAULTS) as ChaosFaultName[]
+const FAULT_NAMES = Object.keys(FAULTS)
 
 /** What is wrong with a fault, as `[field, value, allowed]`; the field is empty when it is the whole. */
 export type Complaint = readonly [field: string, value: unknown, allowed: string]

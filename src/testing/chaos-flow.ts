@@ -63,6 +63,11 @@ export class Flow {
     to.on('drain', () => this.#pump())
   }
 
+  /** Whether it stands at a position, and what is to be done there has not been done. */
+  get stopping(): boolean {
+    return this.#stopping
+  }
+
   /** Passes nothing on until {@link release}. */
   hold(): void {
     this.#held = true
