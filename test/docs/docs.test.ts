@@ -4,6 +4,7 @@ import { Breaker, type ResilientSseOptions, SseError } from 'resilient-sse'
 import { describe, expect, test } from 'vitest'
 import { PROBE_DEFAULTS } from '../../src/layers/heartbeat.ts'
 import { resolveOptions } from '../../src/options.ts'
+import { FAULTS } from '../../src/testing/chaos-faults.ts'
 import { codeBlocks, links, PAGES, ROOT, read, type Section, sections } from './markdown.ts'
 import { membersOf, typecheck } from './typecheck.ts'
 
@@ -231,4 +232,17 @@ test('docs/testing-your-app.md names each word of the fault server', () => {
   const text = read('docs/testing-your-app.md')
   expect(words.length).toBeGreaterThan(30)
   expect(words.filter(word => !text.includes(inBackticks(word)) && !text.includes(`\`${word}(`))).toEqual([])
+})
+
+test('docs/testing-your-app.md has a row for each fault of the chaos relay, with its fields', () => {
+  const rows = read('docs/testing-your-app.md')
+    .split('\n')
+    .flatMap(line => {
+      const [, name, fields = ''] = /^\| `(\w+)` +\|.+\|(.*)\|$/.exec(line) ?? []
+      return name === undefined
+        ? []
+        : [[name, [...fields.matchAll(/`(\w+)`|`(\w+): /g)].map(([, a, b]) => a ?? b)]]
+    })
+  const faults = Object.entries(FAULTS).map(([name, fields]) => [name, Object.keys(fields)])
+  expect(rows).toEqual(faults)
 })
