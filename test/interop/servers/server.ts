@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -118,13 +118,27 @@ export function publishSteadily(server: ExampleServer): () => Promise<void> {
   }
 }
 
+const taken = new Set<number>()
+
+/**
+ * A port that stays free until the server listens, and while it is started again: below those that the system gives to
+ * others meanwhile, and never twice.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    if (taken.has(port)) continue
+    taken.add(port)
+    const server = createServer().listen(port, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+      return port
+    } catch {
+      // Somebody else's.
+    } finally {
+      server.close()
+    }
+  }
 }
 
 async function isListening(port: number): Promise<boolean> {
