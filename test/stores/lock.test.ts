@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import {
   deadPid,
   directory,
   failureOf,
+  kill,
   leave,
   line,
   linux,
@@ -19,6 +20,7 @@ import {
   path,
   plantLock,
   run,
+  saver,
   started,
   taker,
   windows,
@@ -209,5 +211,40 @@ describe('whose lock is taken over', () => {
       await tell('close')
     }
     expect(await readdir(directory)).toEqual([])
+  })
+})
+
+describe('kill -9', () => {
+  test('at 30 random moments leaves the last finished save or the one after it, and a lock that is taken over', async () => {
+    const killed = async (file: string, times: number) => {
+      let reached = 0
+      for (let round = 0; round < times; round++) {
+        const { child, lines } = run(saver, file)
+        let loaded = -1
+        let saved = 0
+        lines.on('line', text => {
+          const [word, id] = text.split(' ')
+          if (word === 'loaded') loaded = Number(id)
+          saved = Number(id)
+        })
+        const drained = once(lines, 'close')
+        await once(lines, 'line')
+        await new Promise(done => setTimeout(done, Math.random() * 30))
+        await kill(child)
+        await drained
+        expect(loaded).toBe(reached)
+        const own = async () => (await readdir(directory)).filter(name => name.startsWith(basename(file)))
+        expect(await own()).toContain(`${basename(file)}.lock`)
+        const store = fileStore(file)
+        const found = Number((await store.load()) ?? 0)
+        await store.close?.()
+        // A save may be on disk whose report did not get out any more.
+        expect([saved, saved + 1]).toContain(found)
+        expect((await own()).filter(name => name !== basename(file))).toEqual([])
+        reached = found
+      }
+      expect(reached).toBeGreaterThan(times)
+    }
+    await Promise.all([killed(`${path}-a`, 15), killed(`${path}-b`, 15)])
   })
 })
