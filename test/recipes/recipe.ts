@@ -1,7 +1,11 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { StandardSchema } from 'resilient-sse'
+import type { SseEvent, StandardSchema } from 'resilient-sse'
+import { fileStore } from '../../src/stores/file.ts'
 import { codeBlocks, ROOT, read } from '../docs/markdown.ts'
 
 /** Thrown by a test's `handle`: the loop of a recipe has no other end. */
@@ -71,4 +75,35 @@ export class Kitchen {
   [Symbol.dispose](): void {
     rmSync(this.path, { recursive: true, force: true })
   }
+}
+
+/** A `handle` that has had enough after so many events. */
+export function collector(enough: number) {
+  const got: string[] = []
+  return {
+    got,
+    handle: ({ id }: SseEvent) => {
+      if (got.push(id ?? '') === enough) throw ENOUGH
+    },
+  }
+}
+
+/** A plain server on loopback. */
+export async function listen(listener: RequestListener) {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+export async function storedIn(file: string): Promise<string | undefined> {
+  const store = fileStore(file)
+  const id = await store.load()
+  await store.close?.()
+  return id
 }

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ResilientSse, type SseEvent, type StandardSchema } from 'resilient-sse'
 import {
   answer,
@@ -15,9 +13,8 @@ import {
   stay,
 } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
-import { fileStore } from '../../src/stores/file.ts'
 import { sections } from '../docs/markdown.ts'
-import { codeUnder, ENOUGH, Kitchen } from './recipe.ts'
+import { codeUnder, collector, ENOUGH, Kitchen, listen, storedIn } from './recipe.ts'
 
 const PAGE = 'docs/recipes.md'
 const tried = new Set<string>()
@@ -36,37 +33,6 @@ function recipe(
 
 const ids = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => String(from + index))
-
-/** A `handle` that has had enough after so many events. */
-function collector(enough: number) {
-  const got: string[] = []
-  return {
-    got,
-    handle: ({ id }: SseEvent) => {
-      if (got.push(id ?? '') === enough) throw ENOUGH
-    },
-  }
-}
-
-/** A plain server on loopback. */
-async function listen(listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
-  }
-}
-
-async function storedIn(file: string): Promise<string | undefined> {
-  const store = fileStore(file)
-  const id = await store.load()
-  await store.close?.()
-  return id
-}
 
 recipe('Tokens that expire', async (kitchen, [code]) => {
   await using server = await FaultServer.start({
