@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join, relative } from 'node:path'
