@@ -47,7 +47,11 @@ export class Pair {
     client.on('end', () => {
       if (this.#heldUntil > 0 || this.#lost || this.#down.stopping) this.destroy()
     })
-    const { dealt } = record
+  }
+
+  /** Arms the fault that was dealt. Not from within the constructor: one without delay strikes before it returns. */
+  begin(): void {
+    const { dealt } = this.record
     if (dealt !== undefined && dealt.do !== 'pass') this.#arm(dealt)
   }
 
@@ -58,9 +62,8 @@ export class Pair {
 
   reset(): void {
     this.#end()
-    this.#client.resetAndDestroy()
-    if (this.#target.connecting) this.#target.destroy()
-    else this.#target.resetAndDestroy()
+    breakOff(this.#client)
+    breakOff(this.#target)
   }
 
   /** FIN to the client. */
@@ -134,8 +137,7 @@ export class Pair {
     if (afterMs !== undefined)
       this.#dueTimer = setTimeout(inside === undefined ? due : () => this.inside(dealt, due), afterMs)
     else if (inside !== undefined || afterBytes > 0) this.#stopAt(afterBytes, dealt, due)
-    // Not from within the constructor: nobody knows this connection yet.
-    else this.#dueTimer = setTimeout(due, 0)
+    else due()
   }
 
   #stopAt(at: number, { do: name, inside }: DealtFault, act: () => void): void {
@@ -166,7 +168,7 @@ export class Pair {
       if (byTarget && !this.#over && error.syscall !== 'read' && error.syscall !== 'write')
         this.#events.unreachable(this, error)
       if (byTarget && (this.#lost || this.#heldUntil > 0)) this.#broken = true
-      else this.#leave(() => (other.connecting ? other.destroy() : other.resetAndDestroy()))
+      else this.#leave(() => breakOff(other))
     })
     socket.once('close', () => {
       this.#open--
@@ -184,4 +186,10 @@ export class Pair {
     this.#end()
     tell()
   }
+}
+
+/** RST, where there can be one: not before the connection stands, and Node loses a socket whose FIN is just leaving. */
+function breakOff(socket: Socket): void {
+  if (socket.connecting || (socket.writableEnded && !socket.writableFinished)) socket.destroy()
+  else socket.resetAndDestroy()
 }

@@ -132,6 +132,7 @@ export class ChaosRelay {
     this.#open.add(pair)
     const silentMs = this.#silentUntil - performance.now()
     if (silentMs > 0) pair.hold(silentMs)
+    pair.begin()
   }
 
   #alive(): Pair[] {
