@@ -30,8 +30,15 @@ export function checkFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') refuse(name, value, 'a function')
 }
 
-export function checkOneOf(name: string, value: unknown, allowed: readonly unknown[]): void {
-  if (!allowed.includes(value)) refuse(name, value, allowed.map(one => JSON.stringify(one)).join(' or '))
+/** `more`: what else is allowed, in words. */
+export function checkOneOf(
+  name: string,
+  value: unknown,
+  allowed: readonly unknown[],
+  more: string[] = [],
+): void {
+  if (allowed.includes(value)) return
+  refuse(name, value, [...allowed.map(one => JSON.stringify(one)), ...more].join(' or '))
 }
 
 export function checkObject(name: string, value: unknown, allowed: string): asserts value is object {
@@ -44,12 +51,15 @@ export function checkGroup(
   value: unknown,
   known: readonly string[],
   allowed = 'an object or false',
+  elsewhere: (key: string) => string | undefined = () => undefined,
 ): void {
   if (value === undefined) return
   checkObject(name, value, allowed)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
-    throw new SseError('ERR_SSE_OPTION', `${name}.${key}: no such option; ${name} has ${known.join(', ')}`)
+    const meant = elsewhere(key)
+    const hint = meant === undefined ? `${name} has ${known.join(', ')}` : `did you mean ${meant}?`
+    throw new SseError('ERR_SSE_OPTION', `${name}.${key}: no such option; ${hint}`)
   }
 }
 

@@ -8,6 +8,7 @@ import { Failure } from './failure.ts'
 import { Intake } from './intake.ts'
 import { Rhythm } from './layers/heartbeat.ts'
 import { callSafely, Lifecycle, type StreamState } from './lifecycle.ts'
+import { machine } from './machine.ts'
 import type { ResolvedOptions } from './options.ts'
 import { dropReason } from './outcome.ts'
 import { Pause } from './pause.ts'
@@ -97,6 +98,7 @@ export class Client {
     const { signal } = this.#options
     if (signal !== undefined) {
       const onAbort = () => void this.end('aborted', signal.reason)
+      machine.allowListeners(signal)
       signal.addEventListener('abort', onAbort)
       this.#atEnd.push(() => signal.removeEventListener('abort', onAbort))
       if (signal.aborted) onAbort()
@@ -104,9 +106,7 @@ export class Client {
     this.#life.signal.throwIfAborted()
     this.state = 'connecting'
     this.#atEnd.push(this.#recovery.begin())
-    const saver = this.#saver
-    if (saver === undefined) return
-    const stored = await race(this.#life.signal, () => saver.load())
+    const stored = await race(this.#life.signal, async () => this.#saver?.load())
     if (stored !== undefined) this.#seed(stored)
   }
 
@@ -188,7 +188,7 @@ export class Client {
     this.state = 'open'
     this.#recovery.opened()
     const { status, headers } = response
-    const tookMs = connection.openedAt - startedAt
+    const tookMs = Math.round(connection.openedAt - startedAt)
     this.#lifecycle.tell('open', { url, status, headers, tookMs, resumed: lastEventId !== undefined })
     try {
       this.#intake.connected(lastEventId)
@@ -239,7 +239,7 @@ export class Client {
       reason: dropReason(error),
       error,
       opened: connection !== undefined,
-      openMs: connection === undefined ? 0 : performance.now() - connection.openedAt,
+      openMs: connection === undefined ? 0 : Math.round(performance.now() - connection.openedAt),
       events: connection?.events ?? 0,
       discardedChars: connection?.pendingChars ?? 0,
     })

@@ -62,9 +62,9 @@ export class Connection {
   /** Layer 2 watches over this connection until its end. */
   guard(heartbeat: ResolvedHeartbeat, rhythm: Rhythm, lifecycle: Lifecycle): void {
     this.#watchdog = new Watchdog(heartbeat, rhythm, {
-      stall: (phase, silentMs) => lifecycle.tell('stall', { phase, silentMs }),
+      stall: (phase, silentMs) => lifecycle.tell('stall', { phase, silentMs: Math.round(silentMs) }),
       dead: error => {
-        lifecycle.tell('stall', { phase: 'dead', silentMs: error.silentMs })
+        lifecycle.tell('stall', { phase: 'dead', silentMs: Math.round(error.silentMs) })
         this.fail(error)
       },
     })

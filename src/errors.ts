@@ -128,15 +128,12 @@ export class SseCircuitOpenError extends SseError {
   readonly lastEventId: string | undefined
 
   constructor(init: { failures: number; retryAt: number; lastEventId: string | undefined; cause: unknown }) {
+    const count = init.failures === 1 ? '1 failure' : `${init.failures} failures`
     const why = init.cause instanceof Error ? `; the last one: ${init.cause.message}` : ''
-    super(
-      'ERR_SSE_CIRCUIT_OPEN',
-      `The circuit breaker is open after ${init.failures} failures in a row${why}`,
-      {
-        cause: init.cause,
-        retryable: true,
-      },
-    )
+    super('ERR_SSE_CIRCUIT_OPEN', `The circuit breaker is open after ${count} in a row${why}`, {
+      cause: init.cause,
+      retryable: true,
+    })
     this.failures = init.failures
     this.retryAt = init.retryAt
     this.lastEventId = init.lastEventId

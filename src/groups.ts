@@ -9,9 +9,9 @@ import {
   withDefaults,
 } from './checks.ts'
 import { SseError } from './errors.ts'
-import { BACKOFF_DEFAULTS, type BackoffOptions } from './layers/backoff.ts'
-import { BREAKER_DEFAULTS, Breaker, type BreakerOptions } from './layers/breaker.ts'
-import { DEDUPE_DEFAULTS, type DedupeOptions } from './layers/dedupe.ts'
+import { BACKOFF_DEFAULTS, type BackoffOptions, type ResolvedBackoff } from './layers/backoff.ts'
+import { BREAKER_DEFAULTS, Breaker, type BreakerOptions, type ResolvedBreaker } from './layers/breaker.ts'
+import { DEDUPE_DEFAULTS, type DedupeOptions, type ResolvedDedupe } from './layers/dedupe.ts'
 import {
   HEARTBEAT_DEFAULTS,
   type HeartbeatOptions,
@@ -20,15 +20,26 @@ import {
 } from './layers/heartbeat.ts'
 import { RESUME_DEFAULTS, type ResolvedResume, type ResumeOptions } from './layers/resume.ts'
 import { type ResolvedTcp, TCP_DEFAULTS, type TcpOptions } from './layers/tcp.ts'
+import type { HeadersOption } from './options.ts'
 import { toHeaders } from './request.ts'
 
 // The option groups of the layers: each is checked and completed here, once.
+
+/** The names of each group's options; a name that is given at the top by mistake is found here. */
+export const GROUPS = {
+  tcp: [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'],
+  heartbeat: ['timeoutMs', 'eventTimeoutMs', 'probe'],
+  resume: ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'],
+  backoff: Object.keys(BACKOFF_DEFAULTS),
+  breaker: Object.keys(BREAKER_DEFAULTS),
+  dedupe: Object.keys(DEDUPE_DEFAULTS),
+} as const
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 export function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
-  checkGroup('tcp', given, [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'])
+  checkGroup('tcp', given, GROUPS.tcp)
   const tcp = withDefaults(TCP_DEFAULTS, given)
   checkNumber('tcp.keepAliveDelayMs', tcp.keepAliveDelayMs, 1_000, 2 * HOUR_MS)
   checkNumber('tcp.connectTimeoutMs', tcp.connectTimeoutMs, 100, 300_000)
@@ -52,7 +63,7 @@ function isProxyUrl(proxy: unknown): boolean {
 }
 
 export function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedHeartbeat {
-  checkGroup('heartbeat', given, ['timeoutMs', 'eventTimeoutMs', 'probe'])
+  checkGroup('heartbeat', given, GROUPS.heartbeat)
   const heartbeat = withDefaults(HEARTBEAT_DEFAULTS, given)
   const { timeoutMs, eventTimeoutMs } = heartbeat
   if (timeoutMs !== 'auto' && timeoutMs !== 0) checkNumber('heartbeat.timeoutMs', timeoutMs, 50, DAY_MS)
@@ -67,7 +78,7 @@ export function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedH
 }
 
 export function resolveResume(given: ResumeOptions | undefined, headers: unknown): ResolvedResume {
-  checkGroup('resume', given, ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'])
+  checkGroup('resume', given, GROUPS.resume)
   const resume = withDefaults(RESUME_DEFAULTS, given)
   checkOneOf('resume.ack', resume.ack, ['next', 'manual'])
   checkOneOf('resume.onGap', resume.onGap, ['report', 'throw'])
@@ -78,13 +89,14 @@ export function resolveResume(given: ResumeOptions | undefined, headers: unknown
   if (/[\0\r\n]/.test(resume.lastEventId ?? '')) {
     throw new SseError('ERR_SSE_OPTION', 'resume.lastEventId: no event id contains NUL, CR or LF')
   }
-  if (resume.isNext !== undefined && resume.isNext !== 'decimal')
-    checkFunction('resume.isNext', resume.isNext)
+  if (resume.isNext !== undefined && typeof resume.isNext !== 'function') {
+    checkOneOf('resume.isNext', resume.isNext, ['decimal'], ['a function'])
+  }
   const { store } = resume
   if (store !== undefined && (typeof store?.load !== 'function' || typeof store?.save !== 'function')) {
     refuse('resume.store', store, 'an object with load() and save(), such as fileStore(path)')
   }
-  if (typeof headers !== 'function' && toHeaders(headers as HeadersInit).has('last-event-id')) {
+  if (typeof headers !== 'function' && toHeaders(headers as HeadersOption).has('last-event-id')) {
     throw new SseError(
       'ERR_SSE_OPTION',
       'headers: Last-Event-ID would stop the cursor; use resume.lastEventId',
@@ -93,28 +105,29 @@ export function resolveResume(given: ResumeOptions | undefined, headers: unknown
   return resume
 }
 
-export function resolveBackoff(given: BackoffOptions | undefined): Required<BackoffOptions> {
-  checkGroup('backoff', given, Object.keys(BACKOFF_DEFAULTS))
-  const backoff = withDefaults(BACKOFF_DEFAULTS as Required<BackoffOptions>, given)
+export function resolveBackoff(given: BackoffOptions | undefined): ResolvedBackoff {
+  checkGroup('backoff', given, GROUPS.backoff)
+  const backoff = withDefaults(BACKOFF_DEFAULTS as ResolvedBackoff, given)
   checkNumber('backoff.baseMs', backoff.baseMs, 0, HOUR_MS)
   checkNumber('backoff.maxMs', backoff.maxMs, 1, HOUR_MS)
   checkNumber('backoff.factor', backoff.factor, 1, 10)
   checkNumber('backoff.resetAfterMs', backoff.resetAfterMs, 0, HOUR_MS)
   checkNumber('backoff.maxAttempts', backoff.maxAttempts, 1, Number.POSITIVE_INFINITY)
   if (typeof backoff.jitter === 'number') checkNumber('backoff.jitter', backoff.jitter, 0, 1)
-  else checkOneOf('backoff.jitter', backoff.jitter, ['full', 'equal', 'decorrelated'])
+  else
+    checkOneOf('backoff.jitter', backoff.jitter, ['full', 'equal', 'decorrelated'], ['a number from 0 to 1'])
   return backoff
 }
 
 export function resolveBreaker(given: BreakerOptions | Breaker | false | undefined): Breaker | false {
   if (given === false || given instanceof Breaker) return given
-  checkGroup('breaker', given, Object.keys(BREAKER_DEFAULTS))
-  return new Breaker(withDefaults(BREAKER_DEFAULTS as Required<BreakerOptions>, given))
+  checkGroup('breaker', given, GROUPS.breaker)
+  return new Breaker(withDefaults(BREAKER_DEFAULTS as ResolvedBreaker, given))
 }
 
-export function resolveDedupe(given: DedupeOptions | undefined): Required<DedupeOptions> {
-  checkGroup('dedupe', given, Object.keys(DEDUPE_DEFAULTS))
-  const dedupe = withDefaults(DEDUPE_DEFAULTS as Required<DedupeOptions>, given)
+export function resolveDedupe(given: DedupeOptions | undefined): ResolvedDedupe {
+  checkGroup('dedupe', given, GROUPS.dedupe)
+  const dedupe = withDefaults(DEDUPE_DEFAULTS as ResolvedDedupe, given)
   checkNumber('dedupe.capacity', dedupe.capacity, 1, 10_000_000)
   checkOneOf('dedupe.by', dedupe.by, ['id', 'id+data'])
   return dedupe

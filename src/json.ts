@@ -32,6 +32,10 @@ export function jsonEvents<Output>(
   onParsed: (parsed: JsonEvent<Output>, event: SseEvent) => void,
   fail: (error: unknown) => Promise<void>,
 ): AsyncIterableIterator<JsonEvent<Output>, undefined> {
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
+    const those = 'zod 3.24, valibot 1 and arktype 2, or newer, make them'
+    throw new SseError('ERR_SSE_OPTION', `json: not a Standard Schema, which has '~standard' (${those})`)
+  }
   const iterator = {
     async next(): Promise<IteratorResult<JsonEvent<Output>, undefined>> {
       const result = await events.next()
@@ -69,7 +73,12 @@ async function parse<Output>(
     throw new SseError('ERR_SSE_JSON', `${which} holds data that is not JSON`, { cause })
   }
   if (schema === undefined) return value as Output
-  const result = await schema['~standard'].validate(value)
+  let result: StandardResult<Output>
+  try {
+    result = await schema['~standard'].validate(value)
+  } catch (cause) {
+    throw new SseError('ERR_SSE_JSON', `${which} made the schema throw`, { cause })
+  }
   if (result.issues === undefined) return result.value
   const issues = result.issues.map(issue => {
     const path = (issue.path ?? []).map(part =>

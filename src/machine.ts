@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { networkInterfaces, uptime } from 'node:os'
 
 let addresses: ReadonlySet<string> = new Set()
@@ -20,6 +21,11 @@ export const machine = {
     }
     if (now.size !== addresses.size || [...now].some(address => !addresses.has(address))) addresses = now
     return addresses
+  },
+
+  /** One signal may end any number of streams: Node would warn of the eleventh. */
+  allowListeners(signal: AbortSignal): void {
+    setMaxListeners(0, signal)
   },
 
   /** Runs after the event loop has looked at its sockets once. */

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { checkBoolean, checkFunction, checkGroup, checkNumber, refuse, withDefaults } from './checks.ts'
 import { SseError } from './errors.ts'
 import {
+  GROUPS,
   resolveBackoff,
   resolveBreaker,
   resolveDedupe,
@@ -9,9 +10,9 @@ import {
   resolveResume,
   resolveTcp,
 } from './groups.ts'
-import type { BackoffOptions } from './layers/backoff.ts'
+import type { BackoffOptions, ResolvedBackoff } from './layers/backoff.ts'
 import type { Breaker, BreakerOptions } from './layers/breaker.ts'
-import type { DedupeOptions } from './layers/dedupe.ts'
+import type { DedupeOptions, ResolvedDedupe } from './layers/dedupe.ts'
 import type { HeartbeatOptions, ResolvedHeartbeat } from './layers/heartbeat.ts'
 import type { ResolvedResume, ResumeOptions } from './layers/resume.ts'
 import { checkDispatcher, type ResolvedTcp, type TcpOptions } from './layers/tcp.ts'
@@ -36,67 +37,83 @@ export interface RetryContext {
   everOpened: boolean
 }
 
+/** Request headers: an object, pairs, a `Map` or `Headers`. A property that is `undefined` or `null` is left out. */
+export type HeadersOption =
+  | Headers
+  | Iterable<readonly [name: string, value: string]>
+  | Readonly<Record<string, string | null | undefined>>
+
+/** A request body. A stream must come from a function: it can be sent once only. */
+export type BodyOption =
+  | string
+  | ArrayBuffer
+  | ArrayBufferView
+  | Blob
+  | FormData
+  | URLSearchParams
+  | ReadableStream<Uint8Array>
+
 export interface ResilientSseOptions {
   /** The request method. Default `'GET'`. */
-  method?: string
+  method?: string | undefined
   /**
    * Request headers, or a function that gives those of the moment (fresh tokens). The function runs before each dial,
    * inside `openTimeoutMs`, and once more after a 401. On a redirect to another origin they are left out.
    */
-  headers?: HeadersInit | ((context: RequestContext) => HeadersInit | Promise<HeadersInit>)
+  headers?: HeadersOption | ((context: RequestContext) => HeadersOption | Promise<HeadersOption>) | undefined
   /**
    * The request body, for any method but GET and HEAD. A value is sent once when the method is not idempotent (POST,
    * PATCH); a function is the permission to send the request again, and makes the body for each dial.
    */
   body?:
-    | BodyInit
+    | BodyOption
     | null
-    | ((context: RequestContext) => BodyInit | null | undefined | Promise<BodyInit | null | undefined>)
+    | ((context: RequestContext) => BodyOption | null | undefined | Promise<BodyOption | null | undefined>)
   /** Ends the stream when it aborts; the loop then throws the signal's reason, as `fetch` does. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Another fetch, such as `globalThis.fetch` under a mock. It brings its own connections, so `tcp` is refused beside it. */
-  fetch?: typeof globalThis.fetch
+  fetch?: typeof globalThis.fetch | undefined
   /** An undici 7 dispatcher for everything that `tcp` cannot say; replaces layer 1. */
-  dispatcher?: Dispatcher
+  dispatcher?: Dispatcher | undefined
   /**
    * From the dial to the response headers, in milliseconds, `url` and `headers` functions included. 100 to 600,000.
    * Default 30,000. When the request had been sent, its expiry doubles the next limit (to 5 minutes) and does not count
    * for the breaker: some frameworks withhold the headers until there is an event.
    */
-  openTimeoutMs?: number
+  openTimeoutMs?: number | undefined
   /**
    * Gives a connection up after this long and resumes on a new one, before a load balancer or a token ends it.
    * Milliseconds, 1,000 to 86,400,000; each connection takes 90 to 100 % of it. Default: never.
    */
-  maxConnectionMs?: number
+  maxConnectionMs?: number | undefined
   /**
    * The largest event, in characters (UTF-16 code units) of data, and the longest line. 1 to 536,870,888. Default
    * 16,777,216. More ends the stream with `ERR_SSE_EVENT_TOO_LARGE`: the same event would come again.
    */
-  maxEventChars?: number
+  maxEventChars?: number | undefined
   /**
    * Whether a clean end of the response leads to another dial. Default true; false for finite streams, where a clean end
    * ends the loop. A request that may not be sent again is never redialled.
    */
-  reconnectOnEnd?: boolean
+  reconnectOnEnd?: boolean | undefined
   /** The last word on whether a failure is dialled again, for any row of the outcome table; `undefined` leaves it. */
   isRetryable?: (error: SseError, context: RetryContext) => boolean | undefined
   /** Comments, without the colon and one space after it. Called as they come, ahead of events not yet asked for. */
-  onComment?: (comment: string) => void
+  onComment?: ((comment: string) => void) | undefined
   /** Everything that happens to the stream; see docs/lifecycle.md. What it throws is ignored. */
-  onLifecycle?: LifecycleListener
+  onLifecycle?: LifecycleListener | undefined
   /** Layer 1. `false`: no keepalive. */
-  tcp?: TcpOptions | false
+  tcp?: TcpOptions | false | undefined
   /** Layer 2. `false`: silence is never noticed. */
-  heartbeat?: HeartbeatOptions | false
+  heartbeat?: HeartbeatOptions | false | undefined
   /** Layer 3. `false`: no Last-Event-ID, no store, no gaps told. */
-  resume?: ResumeOptions | false
+  resume?: ResumeOptions | false | undefined
   /** Layer 4. `false`: no waiting between dials. */
-  backoff?: BackoffOptions | false
+  backoff?: BackoffOptions | false | undefined
   /** Layer 4. `false`: dials for ever; a `Breaker`: shared by all streams that are given it. */
-  breaker?: BreakerOptions | Breaker | false
+  breaker?: BreakerOptions | Breaker | false | undefined
   /** Layer 5. `false`: replayed events are delivered again. */
-  dedupe?: DedupeOptions | false
+  dedupe?: DedupeOptions | false | undefined
 }
 
 /** An absolute http(s) URL without credentials, or a function that gives one before each dial. */
@@ -115,9 +132,9 @@ export interface ResolvedOptions
   tcp: ResolvedTcp | false
   heartbeat: ResolvedHeartbeat | false
   resume: ResolvedResume | false
-  backoff: Required<BackoffOptions> | false
+  backoff: ResolvedBackoff | false
   breaker: Breaker | false
-  dedupe: Required<DedupeOptions> | false
+  dedupe: ResolvedDedupe | false
 }
 
 const KNOWN = [
@@ -169,7 +186,7 @@ const IDEMPOTENT = new Set([
 
 /** Checks everything and fills the defaults in, once. Whatever could not take effect is refused here. */
 export function resolveOptions(url: UrlOption, given: ResilientSseOptions | undefined): ResolvedOptions {
-  checkGroup('options', given, KNOWN, 'an object')
+  checkGroup('options', given, KNOWN, 'an object', groupOf)
   const options = withDefaults(DEFAULTS, given)
   if (typeof url !== 'function') parseUrl(url)
   checkNumber('openTimeoutMs', options.openTimeoutMs, 100, 600_000)
@@ -203,6 +220,12 @@ export function resolveOptions(url: UrlOption, given: ResilientSseOptions | unde
   }
 }
 
+/** Where an option belongs that was given at the top. */
+function groupOf(key: string): string | undefined {
+  const group = Object.entries(GROUPS).find(([, names]) => (names as readonly string[]).includes(key))?.[0]
+  return group === undefined ? undefined : `${group}.${key}`
+}
+
 function checkRequest(options: ResilientSseOptions & { method: string }): string {
   if (typeof options.method !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(options.method)) {
     refuse('method', options.method, 'an HTTP method')
@@ -227,7 +250,7 @@ function checkRequest(options: ResilientSseOptions & { method: string }): string
 }
 
 /** Refuses at construction what {@link toHeaders} would refuse at the dial. */
-function checkHeaders(headers: HeadersInit | undefined): void {
+function checkHeaders(headers: HeadersOption | undefined): void {
   try {
     toHeaders(headers)
   } catch (error) {

@@ -12,6 +12,8 @@ const CERTIFICATE_CODE =
  * `cause.code`s of the network: libuv's (files too: a socket may be one), getaddrinfo's, TLS's, undici's, the parser's.
  * UND_ERR_ABORTED is one: so undici calls a proxy that answers CONNECT with 502, as they do while they restart.
  */
+/** `cause.code`s that come before there is a connection. */
+const CONNECT_CODE = /^(EAI_|ENOTFOUND|ECONNREFUSED|EHOST|ENET|EADDR|UND_ERR_CONNECT)/
 const NETWORK_CODE =
   /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|HTTPParserError$|UND_ERR_(?!INVALID_ARG|CLOSED$|DESTROYED$|NOT_SUPPORTED|REQ_CONTENT))/
 
@@ -85,7 +87,13 @@ export function retryAfter(headers: Headers, now: number): number | undefined {
 }
 
 /** What a failure before the headers means. Classified by `cause.code`, never by message. */
-export function dialFailure(error: unknown, host: string, custom: boolean, everOpened: boolean): SseError {
+export function dialFailure(
+  error: unknown,
+  host: string,
+  custom: boolean,
+  everOpened: boolean,
+  written = false,
+): SseError {
   if (error instanceof SseError) return error
   const code = causeCode(error)
   const at = code === undefined ? host : `${host} (${code})`
@@ -97,21 +105,36 @@ export function dialFailure(error: unknown, host: string, custom: boolean, everO
     })
   }
   if (code !== undefined ? NETWORK_CODE.test(code) : custom && isFetchNetworkError(error)) {
-    return new SseError('ERR_SSE_NETWORK', `No connection to ${at}`, { cause: error, retryable: true })
+    const unanswered = written && !CONNECT_CODE.test(code ?? '')
+    const what = /^ERR_(SSL|TLS)_/.test(code ?? '') ? `TLS with ${at} failed` : `No connection to ${at}`
+    const text = unanswered ? `${at} gave no answer to the request` : what
+    return new SseError('ERR_SSE_NETWORK', text, { cause: error, retryable: true })
   }
   return new SseError('ERR_SSE_REQUEST', `The request to ${at} could not be made`, { cause: error })
+}
+
+/** What it means that a `url`, `headers` or `body` function failed: the network's failures of its own are passing ones. */
+export function functionFailure(name: string, error: unknown): SseError {
+  if (error instanceof SseError) return error
+  const code = causeCode(error)
+  const isNetwork = code !== undefined && NETWORK_CODE.test(code)
+  return isNetwork
+    ? new SseError('ERR_SSE_NETWORK', `The ${name} function failed (${code})`, {
+        cause: error,
+        retryable: true,
+      })
+    : new SseError('ERR_SSE_REQUEST', `The ${name} function threw`, { cause: error })
 }
 
 /** What a failure while reading the body means: the network, whatever it is called. */
 export function readFailure(error: unknown): SseError {
   if (error instanceof SseError) return error
   const code = causeCode(error)
+  // undici's word for a chunked body without its last chunk.
+  const cut = code === 'HTTPParserError'
+  const text = cut ? 'The connection was closed in the middle of the response' : 'The connection broke'
   const init: SseErrorInit = { cause: error, retryable: true }
-  return new SseError(
-    'ERR_SSE_NETWORK',
-    `The connection broke${code === undefined ? '' : ` (${code})`}`,
-    init,
-  )
+  return new SseError('ERR_SSE_NETWORK', code === undefined || cut ? text : `${text} (${code})`, init)
 }
 
 /** A browser's or a mock's fetch tells every network error as a bare TypeError; timeouts of its own as TimeoutError. */

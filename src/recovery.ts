@@ -69,7 +69,8 @@ export class Recovery {
     if (breaker === false) return () => {}
     const unwatch = breaker.watch(() => {
       const { state, failures } = breaker
-      const retryAt = state === 'open' ? Date.now() + breaker.retryInMs(performance.now()) : undefined
+      const retryAt =
+        state === 'open' ? Math.round(Date.now() + breaker.retryInMs(performance.now())) : undefined
       this.#lifecycle.tell('circuit', { state, failures, retryAt })
     })
     return () => {
@@ -161,7 +162,7 @@ export class Recovery {
     if (onOpen === 'wait' || (onOpen === 'auto' && this.everOpened)) return
     throw new SseCircuitOpenError({
       failures: breaker.failures,
-      retryAt: Date.now() + breaker.retryInMs(performance.now()),
+      retryAt: Math.round(Date.now() + breaker.retryInMs(performance.now())),
       lastEventId,
       cause: this.#lastError,
     })
@@ -204,7 +205,7 @@ export class Recovery {
     delayMs: number,
     reason: 'backoff' | 'retry-after' | 'retry' | 'circuit',
   ): Promise<boolean> {
-    this.#lifecycle.tell('wait', { delayMs, failures: this.backoff.failures, reason })
+    this.#lifecycle.tell('wait', { delayMs: Math.round(delayMs), failures: this.backoff.failures, reason })
     return wait
   }
 }

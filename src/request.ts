@@ -2,8 +2,8 @@ import type { ByteSource } from './body.ts'
 import { SseError, SseHttpError } from './errors.ts'
 import { Failure } from './failure.ts'
 import { headerValue } from './layers/resume.ts'
-import type { RequestContext, ResolvedOptions } from './options.ts'
-import { dialFailure, hasFraming, isRedirect, judgeResponse, publicUrl } from './outcome.ts'
+import type { BodyOption, HeadersOption, RequestContext, ResolvedOptions } from './options.ts'
+import { dialFailure, functionFailure, hasFraming, isRedirect, judgeResponse, publicUrl } from './outcome.ts'
 import { race } from './race.ts'
 import type { Transport } from './transport.ts'
 
@@ -77,7 +77,7 @@ export async function dial(
     // A TypeError of the user's own functions is a mistake, not the network's word for itself.
     const fromFetch = transport.custom && written
     const tookMs = performance.now() - startedAt
-    const judged = dialFailure(error, host, fromFetch, context.everOpened)
+    const judged = dialFailure(error, host, fromFetch, context.everOpened, written)
     throw new Failure(judged, { opened: false, progress: 'nothing', events: 0, tookMs, written })
   } finally {
     clearTimeout(limit)
@@ -91,16 +91,26 @@ interface Hop {
   /** The user's headers, as long as the dial has not left the user's origin. */
   userHeaders: Headers
   protocolHeaders: [name: string, value: string][]
-  body: BodyInit | null | undefined
+  body: BodyOption | null | undefined
 }
 
 async function resolveUrl(options: ResolvedOptions, context: RequestContext): Promise<URL> {
+  const { url: given } = options
   const url =
-    typeof options.url === 'function' ? requestUrl(await options.url(context)) : parseUrl(options.url)
+    typeof given === 'function' ? requestUrl(await ask('url', () => given(context))) : parseUrl(given)
   const { queryParameter } = options.resume || {}
   if (queryParameter !== undefined && context.lastEventId)
     url.searchParams.set(queryParameter, context.lastEventId)
   return url
+}
+
+/** Calls a function of the user's, whose failure names it. */
+async function ask<Answer>(name: string, call: () => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await call()
+  } catch (error) {
+    throw functionFailure(name, error)
+  }
 }
 
 /** What a `url` function gave: too late to be called an option. */
@@ -131,8 +141,9 @@ export function parseUrl(given: unknown): URL {
 }
 
 async function firstHop(options: ResolvedOptions, context: RequestContext, url: URL): Promise<Hop> {
-  const given = typeof options.headers === 'function' ? await options.headers(context) : options.headers
-  const body = typeof options.body === 'function' ? await options.body(context) : options.body
+  const { headers, body: makeBody } = options
+  const given = typeof headers === 'function' ? await ask('headers', () => headers(context)) : headers
+  const body = typeof makeBody === 'function' ? await ask('body', () => makeBody(context)) : makeBody
   const protocolHeaders: Hop['protocolHeaders'] = [
     ['accept', 'text/event-stream'],
     ['cache-control', 'no-cache'],
@@ -148,7 +159,7 @@ async function firstHop(options: ResolvedOptions, context: RequestContext, url: 
 const FIELD_VALUE = /^[\t\n\r \x21-\x7e\x80-\xff]*$/
 
 /** `Headers`, with an error that names the header and never repeats its value. */
-export function toHeaders(given: HeadersInit | undefined): Headers {
+export function toHeaders(given: HeadersOption | undefined): Headers {
   const headers = new Headers()
   if (given === undefined || given === null) return headers
   if (typeof given !== 'object') throw new SseError('ERR_SSE_REQUEST', `headers: ${NO_HEADERS}`)
@@ -191,7 +202,7 @@ async function follow(
       redirect: 'manual',
       signal: abort.signal,
     }
-    if (hop.body !== undefined && hop.body !== null) init.body = hop.body
+    if (hop.body !== undefined && hop.body !== null) init.body = hop.body as BodyInit
     // [Fetch] a stream may be sent only with this said.
     if (hop.body instanceof ReadableStream) init.duplex = 'half'
     // A listener for the dial may have closed the stream, and not every fetch looks at its signal.

@@ -1,5 +1,5 @@
 import { SseHeartbeatError } from './errors.ts'
-import { type ProbeOptions, patienceOf, type ResolvedHeartbeat, type Rhythm } from './layers/heartbeat.ts'
+import { patienceOf, type ResolvedHeartbeat, type ResolvedProbe, type Rhythm } from './layers/heartbeat.ts'
 
 /** After a hint (see {@link Watchdog.hint}) the benefit of the doubt shrinks to this. */
 const HINT_PATIENCE_MS = 5_000
@@ -119,7 +119,7 @@ export class Watchdog {
     return eventTimeoutMs > 0 && this.#eventlessMs >= eventTimeoutMs
   }
 
-  #sendProbe(probe: Required<ProbeOptions>): void {
+  #sendProbe(probe: ResolvedProbe): void {
     if (this.#stopped) return
     this.#probedAtMs = this.#silentMs
     this.#probe?.abort()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SseError } from '../src/errors.ts'
-import { dialFailure, readFailure } from '../src/outcome.ts'
+import { dialFailure, functionFailure, readFailure } from '../src/outcome.ts'
 import { fetchFailed } from './verdict.ts'
 
 describe('a failure before the headers', () => {
@@ -43,9 +43,30 @@ describe('a failure before the headers', () => {
       expect(dialFailure(fetchFailed(code), 'host', false, everOpened)).toMatchObject({
         code: 'ERR_SSE_NETWORK',
         retryable: true,
-        message: `No connection to host (${code})`,
+        message: /^ERR_(SSL|TLS)_/.test(code)
+          ? `TLS with host (${code}) failed`
+          : `No connection to host (${code})`,
       })
     }
+  })
+
+  test('is told as no answer when the request had left, unless it never came to a connection', () => {
+    const text = (code: string) => dialFailure(fetchFailed(code), 'host', false, false, true).message
+    expect(text('UND_ERR_SOCKET')).toBe('host (UND_ERR_SOCKET) gave no answer to the request')
+    expect(text('ECONNREFUSED')).toBe('No connection to host (ECONNREFUSED)')
+  })
+
+  test('of a function of the user’s names the function', () => {
+    expect(functionFailure('headers', new Error('s3cret'))).toMatchObject({
+      code: 'ERR_SSE_REQUEST',
+      retryable: false,
+      message: 'The headers function threw',
+    })
+    expect(functionFailure('url', fetchFailed('ECONNREFUSED'))).toMatchObject({
+      code: 'ERR_SSE_NETWORK',
+      retryable: true,
+      message: 'The url function failed (ECONNREFUSED)',
+    })
   })
 
   test.each([

@@ -71,7 +71,7 @@ describe('numbers', () => {
     ['backoff.jitter', 0, 1],
     ['backoff.resetAfterMs', 0, 3_600_000],
     ['backoff.maxAttempts', 1, Number.POSITIVE_INFINITY],
-    ['breaker.threshold', 1, 1_000],
+    ['breaker.threshold', 1, 1_000_000],
     ['breaker.cooldownMs', 1, 3_600_000],
     ['dedupe.capacity', 1, 10_000_000],
   ])('%s is taken from %d to %d, and refused by name with every other value', (name, min, max) => {
@@ -136,7 +136,9 @@ describe('functions', () => {
     '%s is refused by name when it is anything else',
     name => {
       for (const value of [5, 'next', true, {}, [], null]) {
-        expect(refusal(nested(name, value))).toMatch(new RegExp(`^${name}: .* is not a function$`))
+        expect(refusal(nested(name, value))).toMatch(
+          new RegExp(`^${name}: .* is not ("decimal" or )?a function$`),
+        )
       }
     },
   )
@@ -232,4 +234,14 @@ describe('a refusal', () => {
   test('does not print a long text', () => {
     expect(refusal({ method: `${'x '.repeat(500)}` }).length).toBeLessThan(200)
   })
+})
+
+test('an option of a group that is given at the top is told where it belongs', () => {
+  expect(refusal({ lastEventId: '3' })).toBe(
+    'options.lastEventId: no such option; did you mean resume.lastEventId?',
+  )
+  expect(refusal({ proxy: 'http://proxy.test' })).toBe(
+    'options.proxy: no such option; did you mean tcp.proxy?',
+  )
+  expect(refusal({ reconectOnEnd: true })).toContain('options has method, headers, body')
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SseEvent } from '../src/event.ts'
-import { DEDUPE_DEFAULTS, Dedupe, type DedupeOptions } from '../src/layers/dedupe.ts'
+import { DEDUPE_DEFAULTS, Dedupe, type ResolvedDedupe } from '../src/layers/dedupe.ts'
 import { ReplayDetector } from '../src/layers/replay.ts'
 import { Sieve } from '../src/sieve.ts'
 
@@ -15,7 +15,7 @@ class Stream {
   gaps: string[] = []
   dropped = 0
 
-  constructor(options: DedupeOptions = {}) {
+  constructor(options: Partial<ResolvedDedupe> = {}) {
     this.sieve = new Sieve(new Dedupe({ ...DEDUPE_DEFAULTS, ...options }), new ReplayDetector())
   }
 

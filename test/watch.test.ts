@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { SseHeartbeatError } from '../src/errors.ts'
-import { HEARTBEAT_DEFAULTS, type HeartbeatOptions, Rhythm } from '../src/layers/heartbeat.ts'
+import { HEARTBEAT_DEFAULTS, type ResolvedHeartbeat, Rhythm } from '../src/layers/heartbeat.ts'
 import { machine } from '../src/machine.ts'
 import { watch } from '../src/watch.ts'
 import { Watchdog } from '../src/watchdog.ts'
@@ -26,7 +26,7 @@ afterEach(() => {
 })
 
 /** A watched connection whose reader waits. */
-function watched(options: Omit<HeartbeatOptions, 'probe'> = {}) {
+function watched(options: Partial<Omit<ResolvedHeartbeat, 'probe'>> = {}) {
   const seen: string[] = []
   const watchdog = new Watchdog(
     { ...HEARTBEAT_DEFAULTS, eventTimeoutMs: 0, ...options, probe: undefined },

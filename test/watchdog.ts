@@ -1,14 +1,16 @@
 import type { SseHeartbeatError } from '../src/errors.ts'
 import {
   HEARTBEAT_DEFAULTS,
-  type HeartbeatOptions,
   PROBE_DEFAULTS,
-  type ProbeOptions,
+  type ResolvedHeartbeat,
+  type ResolvedProbe,
   Rhythm,
 } from '../src/layers/heartbeat.ts'
 import { Watchdog } from '../src/watchdog.ts'
 
-export type Given = Omit<HeartbeatOptions, 'probe'> & { probe?: ProbeOptions }
+export type Given = Partial<Omit<ResolvedHeartbeat, 'probe'>> & {
+  probe?: Partial<ResolvedProbe> & Pick<ResolvedProbe, 'send'>
+}
 
 /** A watchdog over a connection whose reader waits, on a clock that the test moves. */
 export class Watch {

@@ -4,25 +4,27 @@ export interface BackoffOptions {
    * The delay before the first retry, in milliseconds, before jitter. 0 to 3,600,000. Default 500: long enough for a
    * process to be replaced, short enough to go unnoticed. 0 frees the first retry only; the ones after it start at 500.
    */
-  baseMs?: number
+  baseMs?: number | undefined
   /** The longest delay before jitter, in milliseconds. 1 to 3,600,000. Default 16,000 (the sixth failure in a row). */
-  maxMs?: number
+  maxMs?: number | undefined
   /** Growth per failure. 1 to 10. Default 2. */
-  factor?: number
+  factor?: number | undefined
   /**
    * How delays are spread, so that clients that lost the same server do not come back together. Default `'full'`:
    * U(0, delay), the least contention for the least waiting [M. Brooker, "Exponential Backoff And Jitter", 2015].
    * `'equal'`: U(delay/2, delay). `'decorrelated'`: U(base, 3 × previous). A number j from 0 to 1: delay ± j·delay.
    */
-  jitter?: 'full' | 'equal' | 'decorrelated' | number
+  jitter?: 'full' | 'equal' | 'decorrelated' | number | undefined
   /**
    * Bytes that come this long after a connection was opened prove that it is healthy and reset the count of failures.
    * Milliseconds, 0 to 3,600,000. Default 10,000. A 200 alone proves nothing: flapping servers send one each time.
    */
-  resetAfterMs?: number
+  resetAfterMs?: number | undefined
   /** Failures in a row before the last error is thrown. 1 to Infinity. Default Infinity: streams are meant to last. */
-  maxAttempts?: number
+  maxAttempts?: number | undefined
 }
+
+export type ResolvedBackoff = { [Name in keyof BackoffOptions]-?: Exclude<BackoffOptions[Name], undefined> }
 
 export const BACKOFF_DEFAULTS = {
   baseMs: 500,
@@ -31,7 +33,7 @@ export const BACKOFF_DEFAULTS = {
   jitter: 'full',
   resetAfterMs: 10_000,
   maxAttempts: Number.POSITIVE_INFINITY,
-} as const satisfies Required<BackoffOptions>
+} as const satisfies ResolvedBackoff
 
 /** What a server may ask for at most, by `retry:` or Retry-After: an hour. */
 export const MAX_SERVER_DELAY_MS = 3_600_000
@@ -44,7 +46,7 @@ export function clampServerDelay(ms: number): number {
 }
 
 /** The delay after `failures` failures in a row, before jitter. */
-export function nominalDelay(failures: number, options: Required<BackoffOptions>): number {
+export function nominalDelay(failures: number, options: ResolvedBackoff): number {
   const { baseMs, maxMs, factor } = options
   if (baseMs > 0) return Math.min(maxMs, baseMs * factor ** Math.max(0, failures - 1))
   return failures <= 1 ? 0 : Math.min(maxMs, BACKOFF_DEFAULTS.baseMs * factor ** (failures - 2))
@@ -64,11 +66,7 @@ export interface DelayInput {
  * The wait before the next dial. A floor is never undercut, and is jittered upwards by as much again, so that a deploy
  * that politely ends 10,000 streams does not meet them all in one instant.
  */
-export function jitteredDelay(
-  input: DelayInput,
-  options: Required<BackoffOptions>,
-  random: () => number,
-): number {
+export function jitteredDelay(input: DelayInput, options: ResolvedBackoff, random: () => number): number {
   const nominal = nominalDelay(input.failures, options)
   const { jitter, maxMs, baseMs } = options
   if (input.floorMs > 0) {
@@ -94,10 +92,10 @@ export class Backoff {
   /** The stream's reconnection time from the last valid `retry:` field, in milliseconds; 0 before one came. */
   retryMs = 0
   #previousMs = 0
-  readonly #options: Required<BackoffOptions> | false
+  readonly #options: ResolvedBackoff | false
   readonly #random: () => number
 
-  constructor(options: Required<BackoffOptions> | false, random: () => number) {
+  constructor(options: ResolvedBackoff | false, random: () => number) {
     this.#options = options
     this.#random = random
   }

@@ -2,26 +2,28 @@ import { SseError } from '../errors.ts'
 
 /** Layer 4, second half: whether to dial at all. */
 export interface BreakerOptions {
-  /** Failures in a row that open the breaker. 1 to 1,000. Default 6: with the default backoff, about 8 s of trouble. */
-  threshold?: number
+  /** Failures in a row that open the breaker. 1 to 1,000,000. Default 6: with the default backoff, about 8 s of trouble. */
+  threshold?: number | undefined
   /**
    * How long no dial is made after it opened, in milliseconds, jittered up by a quarter. 1 to 3,600,000. Default 30,000.
    * Each probe that fails doubles it, to 5 minutes.
    */
-  cooldownMs?: number
+  cooldownMs?: number | undefined
   /**
    * What a stream does when it meets the open breaker. `'auto'` (default): before its first successful open it throws
    * `SseCircuitOpenError` (a typo in a host name must not wait for ever in silence), afterwards it waits. `'wait'` and
    * `'throw'` do one of the two always.
    */
-  onOpen?: 'auto' | 'wait' | 'throw'
+  onOpen?: 'auto' | 'wait' | 'throw' | undefined
 }
+
+export type ResolvedBreaker = { [Name in keyof BreakerOptions]-?: Exclude<BreakerOptions[Name], undefined> }
 
 export const BREAKER_DEFAULTS = {
   threshold: 6,
   cooldownMs: 30_000,
   onOpen: 'auto',
-} as const satisfies Required<BreakerOptions>
+} as const satisfies ResolvedBreaker
 
 const MAX_COOLDOWN_MS = 300_000
 const ON_OPEN: readonly unknown[] = ['auto', 'wait', 'throw']
@@ -37,7 +39,7 @@ export type Admission = { go: true } | { go: false; retryInMs: number }
  * service: what one of them learns spares the others the dial.
  */
 export class Breaker {
-  readonly options: Required<BreakerOptions>
+  readonly options: ResolvedBreaker
   #state: BreakerState = 'closed'
   #failures = 0
   #cooldownMs: number
@@ -49,7 +51,7 @@ export class Breaker {
   readonly #random: () => number
 
   constructor(options: BreakerOptions = {}, random: () => number = Math.random) {
-    this.options = { ...BREAKER_DEFAULTS, ...checked(options) }
+    this.options = { ...BREAKER_DEFAULTS, ...checked(options) } as ResolvedBreaker
     this.#cooldownMs = this.options.cooldownMs
     this.#random = random
   }
@@ -130,7 +132,7 @@ function checked(options: BreakerOptions): BreakerOptions {
   }
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   for (const [name, value] of given as [string, unknown][]) {
-    const max = name === 'threshold' ? 1_000 : name === 'cooldownMs' ? 3_600_000 : 0
+    const max = name === 'threshold' ? 1_000_000 : name === 'cooldownMs' ? 3_600_000 : 0
     const isNumber = typeof value === 'number' && value >= 1 && value <= max
     if (isNumber || (name === 'onOpen' && ON_OPEN.includes(value))) continue
     const allowed = max > 0 ? `a number from 1 to ${max}` : "'auto', 'wait' or 'throw'"

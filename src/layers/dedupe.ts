@@ -4,15 +4,17 @@ export interface DedupeOptions {
    * How many ids are remembered, least recently seen out first. 1 to 10,000,000. Default 10,000: an hour of three
    * events a second, in about 1 MB. Until a replay has passed the cursor, twice as many may be held.
    */
-  capacity?: number
+  capacity?: number | undefined
   /**
    * What makes two events the same. `'id'` (default): their own id fields. `'id+data'`: the data too, for servers whose
    * ids are not unique; it hashes all data.
    */
-  by?: 'id' | 'id+data'
+  by?: 'id' | 'id+data' | undefined
 }
 
-export const DEDUPE_DEFAULTS = { capacity: 10_000, by: 'id' } as const satisfies Required<DedupeOptions>
+export type ResolvedDedupe = { [Name in keyof DedupeOptions]-?: Exclude<DedupeOptions[Name], undefined> }
+
+export const DEDUPE_DEFAULTS = { capacity: 10_000, by: 'id' } as const satisfies ResolvedDedupe
 
 /** What this layer looks at. An inherited id is no key: it would swallow the events after it. */
 interface Identified {
@@ -36,12 +38,11 @@ export class Dedupe {
   #index: Set<string> | undefined
   #mayEvict = false
 
-  constructor(options: Required<DedupeOptions>) {
+  constructor(options: ResolvedDedupe) {
     this.#capacity = options.capacity
     this.#byData = options.by === 'id+data'
   }
 
-  /** Whether anything can be a duplicate on this connection. */
   get armed(): boolean {
     return this.#index !== undefined
   }
@@ -103,7 +104,6 @@ export class Dedupe {
     this.#count = 0
   }
 
-  /** These events were delivered. */
   remember(events: readonly Identified[]): void {
     const keys: string[] = []
     for (const event of events) if (event.id) keys.push(this.#keyOf(event, event.id))

@@ -5,26 +5,28 @@ export interface HeartbeatOptions {
    * until two comments were seen, then max(30 s, 2 × the longest gap between comments), so that a server with the
    * usual 15 s heartbeat is judged after 30 s. Any byte counts. 0 is off, like `heartbeat: false`.
    */
-  timeoutMs?: 'auto' | number
+  timeoutMs?: 'auto' | number | undefined
   /** How long comments may go on without any event, in milliseconds; for servers whose data can die alone. Default off. */
-  eventTimeoutMs?: number
+  eventTimeoutMs?: number | undefined
   /** Asks the other side to speak before the timeout, when the application has a way to. Default none. */
-  probe?: ProbeOptions
+  probe?: ProbeOptions | undefined
 }
 
 export interface ProbeOptions {
   /** Silence before the probe, in milliseconds. 10 to 3,600,000. Default 10,000. */
-  afterMs?: number
+  afterMs?: number | undefined
   /** How long a byte may take to come after it, in milliseconds. 10 to 3,600,000. Default 3,000. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** Makes the server write something to this stream (a ping request, say). Its own failure proves nothing. */
   send: (signal: AbortSignal) => unknown
 }
 
+export type ResolvedProbe = { [Name in keyof ProbeOptions]-?: Exclude<ProbeOptions[Name], undefined> }
+
 export interface ResolvedHeartbeat {
   timeoutMs: 'auto' | number
   eventTimeoutMs: number
-  probe: Required<ProbeOptions> | undefined
+  probe: ResolvedProbe | undefined
 }
 
 export const HEARTBEAT_DEFAULTS = { timeoutMs: 'auto', eventTimeoutMs: 0 } as const satisfies HeartbeatOptions

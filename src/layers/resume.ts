@@ -16,30 +16,30 @@ export interface CursorStore {
 /** Layer 3: the cursor, where it is kept, and gaps. */
 export interface ResumeOptions {
   /** The id to start after. Default none: the server decides. A stored id wins over it. */
-  lastEventId?: string
+  lastEventId?: string | undefined
   /** Keeps the id of the last handled event beyond this process, such as `fileStore(path)`. Default none. */
-  store?: CursorStore
+  store?: CursorStore | undefined
   /**
    * When an event counts as handled. `'next'` (default): when the loop asks for the next one, so that `break` and a
    * throw leave the event in hand to be repeated, never lost. `'manual'`: when `stream.ack(event)` was called for it
    * and for every event before it; for readers that run ahead, such as `Readable.from` or parallel handlers.
    */
-  ack?: 'next' | 'manual'
+  ack?: 'next' | 'manual' | undefined
   /**
    * Whether `next` is the id that follows `previous`; an id that is not tells a gap (`missing`). `'decimal'`: ids count
    * up by one. Default none: ids are opaque and skipped ones cannot be seen.
    */
-  isNext?: 'decimal' | ((previous: string, next: string) => boolean)
+  isNext?: 'decimal' | ((previous: string, next: string) => boolean) | undefined
   /** `'report'` (default) tells gaps as lifecycle events and goes on, `'throw'` ends the stream with `SseGapError`. */
-  onGap?: 'report' | 'throw'
+  onGap?: 'report' | 'throw' | undefined
   /**
    * Also sends the id as this query parameter, for servers and gateways that cannot read the header. Default none.
    * The first dial carries it only when there is an id.
    */
-  queryParameter?: string
+  queryParameter?: string | undefined
 }
 
-export type ResolvedResume = ResumeOptions & Required<Pick<ResumeOptions, 'ack' | 'onGap'>>
+export type ResolvedResume = ResumeOptions & { ack: 'next' | 'manual'; onGap: 'report' | 'throw' }
 
 export const RESUME_DEFAULTS = { ack: 'next', onGap: 'report' } as const satisfies ResumeOptions
 

@@ -8,20 +8,20 @@ export interface TcpOptions {
    * Idle time before the kernel's first keepalive probe, in milliseconds. 1,000 to 7,200,000. Default 15,000: Node sends
    * 10 probes a second apart, so a dead peer is noticed after 25 s, where undici's own 60 s would take 70.
    */
-  keepAliveDelayMs?: number
+  keepAliveDelayMs?: number | undefined
   /** Name lookup, TCP connect and TLS handshake together, in milliseconds. 100 to 300,000. Default 10,000. */
-  connectTimeoutMs?: number
+  connectTimeoutMs?: number | undefined
   /** Whether requests go out without waiting to fill a segment (TCP_NODELAY). Default true. */
-  noDelay?: boolean
+  noDelay?: boolean | undefined
   /** Whether HTTP/2 is offered in TLS. Default false: one lost packet would stall all streams of the connection. */
-  allowH2?: boolean
+  allowH2?: boolean | undefined
   /**
    * A forward proxy, or `'env'` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY (also with NODE_USE_ENV_PROXY=1). Keepalive is
    * on at that hop. Default none.
    */
-  proxy?: 'env' | string | URL
+  proxy?: 'env' | string | URL | undefined
   /** More options of `net.connect` and `tls.connect`, such as `ca`, `cert`, `localAddress`, `family`, `socketPath`. */
-  connect?: Record<string, unknown>
+  connect?: Record<string, unknown> | undefined
 }
 
 export const TCP_DEFAULTS = {
@@ -31,7 +31,9 @@ export const TCP_DEFAULTS = {
   allowH2: false,
 } as const satisfies TcpOptions
 
-export type ResolvedTcp = TcpOptions & Required<Pick<TcpOptions, keyof typeof TCP_DEFAULTS>>
+export type ResolvedTcp = Pick<TcpOptions, 'proxy' | 'connect'> & {
+  [Name in keyof typeof TCP_DEFAULTS]: Exclude<TcpOptions[Name], undefined>
+}
 
 /** An undici 8 dispatcher fails in undici 7's fetch, and only when the first request is sent: refused here. */
 export function checkDispatcher(dispatcher: unknown): asserts dispatcher is Dispatcher {
@@ -57,7 +59,6 @@ export class DialAgent {
   readonly #dispatchers: Dispatcher[] = []
   readonly #sockets: Socket[] = []
 
-  /** `false`: no keepalive. */
   constructor(tcp: ResolvedTcp | false) {
     this.#tcp = tcp
   }

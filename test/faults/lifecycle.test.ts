@@ -141,6 +141,24 @@ test('15 reconnects with one signal leave no listener on it, neither during the 
   ])
 })
 
+test('twenty streams share one signal without a warning, and end by it together', async () => {
+  await using server = await FaultServer.start({ log: { count: 1 }, otherwise: [send(1), stay()] })
+  const warnings: Error[] = []
+  const warned = (warning: Error) => warnings.push(warning)
+  process.on('warning', warned)
+  const controller = new AbortController()
+  const loops = Array.from({ length: 20 }, () =>
+    take(new ResilientSse(server.url, { ...FAST, signal: controller.signal }), 2).catch(error => error),
+  )
+  await server.waitForRequests(20)
+  expectDials(server.requests, Array(20).fill(undefined))
+  controller.abort(new Error('enough'))
+  expect(await Promise.all(loops)).toEqual(Array(20).fill(new Error('enough')))
+  await sleep(10)
+  process.off('warning', warned)
+  expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([])
+})
+
 describe('a process', () => {
   const script = (body: string) => `
     import { ResilientSse } from ${JSON.stringify(new URL('index.js', `file://${builtTesting()}`).href)}

@@ -6,13 +6,14 @@ import {
   clampServerDelay,
   jitteredDelay,
   nominalDelay,
+  type ResolvedBackoff,
 } from '../../src/layers/backoff.ts'
 import { range, seeded } from '../random.ts'
 
 const HOUR = 3_600_000
 
-function resolved(options: BackoffOptions = {}): Required<BackoffOptions> {
-  return { ...BACKOFF_DEFAULTS, ...options }
+function resolved(options: BackoffOptions = {}): ResolvedBackoff {
+  return { ...BACKOFF_DEFAULTS, ...options } as ResolvedBackoff
 }
 
 /** Least and greatest of 1,000 delays. */

@@ -273,7 +273,7 @@ describe('its options', () => {
 
   test.each([
     ['threshold', 0],
-    ['threshold', 1_001],
+    ['threshold', 1_000_001],
     ['threshold', Number.NaN],
     ['threshold', '5'],
     ['threshold', null],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DEDUPE_DEFAULTS, Dedupe, type DedupeOptions } from '../../src/layers/dedupe.ts'
+import { DEDUPE_DEFAULTS, Dedupe, type DedupeOptions, type ResolvedDedupe } from '../../src/layers/dedupe.ts'
 
 interface Event {
   id?: string
@@ -27,7 +27,7 @@ function connection(dedupe: Dedupe, sent: Event[], { readSize = 7, cursor = '' }
 }
 
 function dedupeWith(options: DedupeOptions = {}): Dedupe {
-  return new Dedupe({ ...DEDUPE_DEFAULTS, ...options })
+  return new Dedupe({ ...DEDUPE_DEFAULTS, ...options } as ResolvedDedupe)
 }
 
 const ids = (delivered: Event[]) => delivered.map(({ id }) => id)

@@ -1,15 +1,9 @@
 import { createServer, type Server, Socket } from 'node:net'
 import { Agent, Client, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  checkDispatcher,
-  DialAgent,
-  type ResolvedTcp,
-  TCP_DEFAULTS,
-  type TcpOptions,
-} from '../../src/layers/tcp.ts'
+import { checkDispatcher, DialAgent, type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
 
-const resolved = (options: TcpOptions = {}) => ({ ...TCP_DEFAULTS, ...options })
+const resolved = (options: Partial<ResolvedTcp> = {}) => ({ ...TCP_DEFAULTS, ...options })
 const agentFor = (options: ResolvedTcp | false, origin = new URL(url).origin) =>
   new DialAgent(options).for(origin)
 
@@ -55,7 +49,7 @@ afterEach(() => {
   server.close()
 })
 
-async function get(options: TcpOptions | false): Promise<string> {
+async function get(options: Partial<ResolvedTcp> | false): Promise<string> {
   const dispatcher = agentFor(options && resolved(options))
   const response = await fetch(url, { dispatcher })
   return response.text()

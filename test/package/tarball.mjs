@@ -127,5 +127,23 @@ const tsconfig = {
 }
 writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(tsconfig))
 run(bin('tsc'), ['-p', '.'], app)
+// As a Node project has it that does without the DOM's library and checks the libraries that it uses.
+writeFileSync(
+  join(app, 'node.mts'),
+  `${TYPES}
+export const allowed = new ResilientSse('http://127.0.0.1:1/', {
+  headers: { a: undefined },
+  signal: undefined,
+  resume: { lastEventId: undefined },
+})
+export const paired = new ResilientSse('http://127.0.0.1:1/', { headers: new Map([['a', 'b']]) })
+`,
+)
+const withoutDom = { ...tsconfig.compilerOptions, lib: ['ES2023'], skipLibCheck: false }
+writeFileSync(
+  join(app, 'tsconfig.node.json'),
+  JSON.stringify({ compilerOptions: withoutDom, files: ['node.mts'] }),
+)
+run(bin('tsc'), ['-p', 'tsconfig.node.json'], app)
 console.log('TypeScript: accepted as ESM and as CommonJS, library checks on')
 rmSync(folder, { recursive: true, force: true })
