@@ -43,6 +43,7 @@ export interface EventLogOptions {
   seed?: number
 }
 
+const NAMES = ['count', 'ids', 'bytes', 'event', 'seed']
 const STYLES = ['opaque', 'decimal', 'uuid', 'none', 'duplicate', 'non-latin-1', 'control', 'long'] as const
 
 /**
@@ -92,6 +93,9 @@ export class EventLog {
 
   /** Use {@link eventLog}. */
   constructor(options: EventLogOptions) {
+    for (const name of Object.keys(options))
+      if (!NAMES.includes(name))
+        throw new FaultServerOptionError(`log.${name}`, name, `one of ${NAMES.join(', ')}`)
     const { count = 100, ids = 'opaque', bytes = [20, 200], seed = 1, event } = options
     const range = typeof bytes === 'number' ? [bytes, bytes] : bytes
     const [min, max] = Array.isArray(range) && range.length === 2 ? range : [-1, -1]

@@ -112,3 +112,9 @@ describe('encodeEvent', () => {
     expect(() => encodeEvent({ data: '', id: 'a\nb' })).toThrow('id: expected one line of text')
   })
 })
+
+it('refuses an option that it does not know, as a misspelt one would test something else', () => {
+  expect(() => eventLog({ cuont: 3 } as never)).toThrow(
+    /^log\.cuont: expected one of count, ids, bytes, event, seed/,
+  )
+})
