@@ -175,7 +175,6 @@ const IDEMPOTENT = new Set([
   'GET',
   'HEAD',
   'OPTIONS',
-  'TRACE',
   'PUT',
   'DELETE',
   'REPORT',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cut, FaultServer, rest, send, stay } from 'resilient-sse/testing'
+import { seeded } from '../random.ts'
 import { Cli } from './cli.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGKILL'] as const
@@ -67,7 +68,7 @@ class Account {
  * a seeded moment: some while it starts, some in the middle of the events, some while it reconnects.
  */
 export async function kills(times: number, seed: number): Promise<Map<string, Toll>> {
-  const random = generator(seed)
+  const random = seeded(seed)
   const folder = await mkdtemp(join(tmpdir(), 'resilient-sse-kills-'))
   await using server = await FaultServer.start({
     // Large ones are torn more easily.
@@ -111,18 +112,6 @@ export async function kills(times: number, seed: number): Promise<Map<string, To
     return account.tolls
   } finally {
     await rm(folder, { recursive: true })
-  }
-}
-
-/** mulberry32 */
-function generator(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000
   }
 }
 
