@@ -1,9 +1,10 @@
 // npm run test:matrix: packs the package, installs the tarball into an empty folder, and runs the fault tests against
 // what was installed, on every Node that is supported. The other versions come from the npm package `node`.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installTarball, packTarball } from './packed.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, '.tmp', 'matrix')
@@ -27,19 +28,6 @@ function folder(...path) {
   return made
 }
 
-function installTarball() {
-  run(npm, ['run', '--silent', 'build'])
-  const packed = folder('packed')
-  const [{ filename }] = JSON.parse(run(npm, ['pack', '--json', '--pack-destination', packed]))
-  const app = folder('app')
-  rmSync(join(app, 'node_modules'), { recursive: true, force: true })
-  run(npm, ['install', '--no-audit', '--no-fund', '--no-save', join(packed, filename)], { cwd: app })
-  const installed = join(app, 'node_modules', 'resilient-sse')
-  const { name, version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
-  console.log(`${name} ${version} installed from ${filename}`)
-  return installed
-}
-
 function nodeBinary(version) {
   if (process.versions.node.startsWith(`${version}.`)) return process.execPath
   const home = folder('node', version)
@@ -49,7 +37,9 @@ function nodeBinary(version) {
   return binary
 }
 
-const installed = installTarball()
+const { filename, tarball, version } = packTarball(folder('packed'))
+const { path: installed } = installTarball(tarball, join(cache, 'app'))
+console.log(`resilient-sse ${version} installed from ${filename}`)
 const failed = []
 for (const version of versions) {
   const binary = nodeBinary(version)

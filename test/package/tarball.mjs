@@ -1,10 +1,11 @@
 // npm run test:tarball: packs the package, has publint and are-the-types-wrong judge the tarball, installs it into an
 // empty folder and uses it from ESM, from CommonJS and from TypeScript.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installTarball, packTarball } from './packed.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bin = name => join(root, 'node_modules', '.bin', name)
@@ -55,24 +56,17 @@ const { fileStore } = require('resilient-sse/stores/file')
 const { eventLog, FaultServer, reset, send } = require('resilient-sse/testing')
 `
 
-run('npm', ['run', '--silent', 'build'], root)
-const [packed] = JSON.parse(
-  execFileSync('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root, encoding: 'utf8' }),
-)
-const tarball = join(folder, packed.filename)
+const packed = packTarball(folder)
+const { tarball } = packed
 console.log(`${packed.filename}: ${packed.files.length} files, ${(packed.size / 1_000).toFixed(0)} kB packed`)
 
 run(bin('publint'), ['run', tarball, '--strict'])
 run(bin('attw'), [tarball, '--profile', 'node16'])
 
 const app = join(folder, 'app')
-mkdirSync(app)
-writeFileSync(join(app, 'package.json'), JSON.stringify({ name: 'app', private: true }))
-run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball], app)
-const installed = JSON.parse(readFileSync(join(app, 'package-lock.json'), 'utf8')).packages
-console.log(`installed: ${Object.keys(installed).filter(Boolean).join(', ')}`)
-if (Object.keys(installed).filter(Boolean).length !== 2)
-  throw new Error('the installation brought more than undici')
+const installed = installTarball(tarball, app)
+console.log(`installed: ${installed.packages.join(', ')}`)
+if (installed.packages.length !== 2) throw new Error('the installation brought more than undici')
 
 writeFileSync(join(app, 'use.mjs'), `${ESM}const kind = 'ESM'; const file = 'esm.cursor'\n${USE}`)
 writeFileSync(
