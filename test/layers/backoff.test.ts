@@ -86,6 +86,12 @@ describe('jitter', () => {
     expectRange(drawn({ jitter: 'decorrelated' }, 1), 500, 1_500)
   })
 
+  test("'decorrelated' knows the base that was given, and that a base of 0 frees the first retry only", () => {
+    expectRange(drawn({ jitter: 'decorrelated', baseMs: 100 }, 1), 100, 300)
+    expect(drawn({ jitter: 'decorrelated', baseMs: 0 }, 1)).toEqual({ min: 0, max: 0 })
+    expectRange(drawn({ jitter: 'decorrelated', baseMs: 0 }, 2), 500, 1_500)
+  })
+
   test("'decorrelated' never exceeds the cap", () => {
     const { min, max } = drawn({ jitter: 'decorrelated' }, 9, { previousMs: 16_000 })
     expect(min).toBeGreaterThanOrEqual(500)
@@ -234,5 +240,6 @@ test('switched off, nothing is waited for, whatever happened', () => {
   const backoff = new Backoff(false, () => 1)
   backoff.failures = 50
   backoff.serverAsked(60_000)
-  expect([backoff.nextDelay(0), backoff.exhausted, backoff.resetAfterMs]).toEqual([0, false, 10_000])
+  expect([backoff.nextDelay(0), backoff.exhausted]).toEqual([0, false])
+  expect([backoff.maxMs, backoff.resetAfterMs]).toEqual([0, 10_000])
 })
