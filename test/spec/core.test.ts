@@ -1,12 +1,16 @@
 import { ResilientSse, type ResilientSseOptions } from 'resilient-sse'
-import { afterAll, describe, test } from 'vitest'
+import { afterAll, describe, test, vi } from 'vitest'
 import type { Case, ClientOptions, Expected } from './cases/case.ts'
+import { differences } from './cases/differences.ts'
 import { cases } from './cases/index.ts'
 import { expectCase, isComplete, type Observed } from './observed.ts'
 import { type Cut, SpecServer } from './server.ts'
 
 const server = await SpecServer.start(cases)
 afterAll(() => server[Symbol.asyncDispose]())
+
+// Most of their time the cases wait.
+vi.setConfig({ maxConcurrency: 32 })
 
 /** How long nothing more may come, when a case says nothing else. */
 const QUIET_MS = 50
@@ -57,6 +61,7 @@ class CoreClient {
       },
     })
     void this.#read(events)
+    if (client.closeAfterMs !== undefined) setTimeout(() => this.close(), client.closeAfterMs)
   }
 
   async #read(events: Observed['events']): Promise<void> {
@@ -94,11 +99,26 @@ function sleep(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }
 
+const differenceOf = new Map(differences.map(one => [one.id, one]))
+const title = ({ suite, name }: Case) => (suite === 'standard' ? name : `${suite}: ${name}`)
+const forCore = cases.filter(one => one.only === undefined)
+
 describe.concurrent('the core', () => {
-  test.each(cases.filter(one => one.only === undefined).map(one => [one.suite, one.name, one] as const))(
-    '%s: %s',
-    async (_suite, _name, one) => {
-      await runCase(one, one.expected, 'case')
-    },
+  test.each(forCore.filter(({ id }) => !differenceOf.has(id)).map(one => [title(one), one] as const))(
+    '%s',
+    (_title, one) => runCase(one, one.expected, 'case'),
   )
 })
+
+describe.concurrent('the core does better than', () => {
+  test.each(differences.map(({ id, expected }) => [caseOf(id), expected] as const))(
+    '$name',
+    (one, expected) => runCase(one, { ...one.expected, ...expected }, 'case'),
+  )
+})
+
+function caseOf(id: string): Case {
+  const found = cases.find(one => one.id === id)
+  if (found === undefined) throw new Error(`no case ${id}`)
+  return found
+}

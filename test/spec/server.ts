@@ -116,13 +116,14 @@ export class SpecServer implements AsyncDisposable {
       socket.resetAndDestroy()
       return
     }
+    if (answer.delayMs !== undefined) await sleep(answer.delayMs)
     const { status = 200, contentType = status === 200 ? 'text/event-stream' : null } = answer
     const headers = (answer.headers ?? []).map(([name, value]): [string, string] => [
       name,
       value.replace('{here}', request.target).replace('{origin}', this.origin),
     ])
     if (contentType !== null) headers.unshift(['Content-Type', contentType])
-    const isStream = status === 200 && contentType?.startsWith('text/event-stream') === true
+    const isStream = status === 200 && /^text\/event-stream/i.test(contentType ?? '')
     const { body = [], end = isStream ? 'hold' : 'clean' } = answer
     if (body.length === 0 && end === 'clean') return this.#send(socket, status, headers)
     socket.write(this.#head(status, [...headers, ['Transfer-Encoding', 'chunked']]))

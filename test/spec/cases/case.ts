@@ -14,6 +14,8 @@ export type Piece = Bytes | Bytes[] | { pauseMs: number }
 
 /** What the server does with one dial. */
 export interface Answer {
+  /** Before the head of the response. */
+  delayMs?: number
   /** Default 200. */
   status?: number
   /** Default `text/event-stream`; `null`: the response has none. Only a 200 has one by default. */
@@ -43,6 +45,8 @@ export interface ClientOptions {
   reconnectAfter?: number
   /** The caller closes the stream when it opens, or at this event (1 is the first). */
   closeAt?: 'open' | number
+  /** The caller closes the stream after this long. */
+  closeAfterMs?: number
 }
 
 /** An event as `EventSource` shows it: the type by default is `message`, the last event ID is inherited. */

@@ -4,8 +4,6 @@ import { type Answer, type Case, event } from './case.ts'
 
 type Row = Omit<Case, 'suite'>
 
-const inSuite = (row: Row): Case => ({ ...row, id: `contract-${row.id}`, suite: 'contract' })
-
 const JSON_BODY = '{"hello": "world"}'
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' }
 
@@ -42,7 +40,7 @@ function badRedirect(status: number, location: 'empty' | 'missing'): Row {
   }
 }
 
-export const contractHttp: Case[] = [
+const http: Row[] = [
   {
     id: 'http-defaults',
     name: 'the method by default is GET, and the headers ask for an event stream that no cache has',
@@ -52,13 +50,13 @@ export const contractHttp: Case[] = [
       dials: [{ headers: { accept: 'text/event-stream', 'cache-control': 'no-cache' } }],
       state: 'open',
     },
-  } satisfies Row,
+  },
   {
     id: 'http-204',
     name: '204 is the end of all attempts',
     answers: [{ status: 204 }],
     expected: { events: [], dials: [{}], state: 'ended', told: ['error: closed'], quietMs: 1_000 },
-  } satisfies Row,
+  },
   redirect(301),
   redirect(307),
   badRedirect(301, 'empty'),
@@ -75,7 +73,7 @@ export const contractHttp: Case[] = [
       dials: [{ headers: { 'header-name-1': 'value-1', 'header-name-2': 'value-2' } }],
       state: 'open',
     },
-  } satisfies Row,
+  },
   withBody('POST'),
   withBody('REPORT'),
   {
@@ -84,21 +82,21 @@ export const contractHttp: Case[] = [
     client: { lastEventId: 'abc' },
     answers: [{}],
     expected: { events: [], dials: [{ lastEventId: 'abc' }], state: 'open' },
-  } satisfies Row,
-].map(inSuite)
+  },
+]
 
 const THANKS: Answer = { body: ['data: Thanks\n\n'] }
 const HELLO_ABC: Answer = { body: ['id: abc\ndata: Hello\n\n'], end: 'clean' }
 const QUICK = { baseMs: 0 }
 
-export const contractReconnection: Case[] = [
+const reconnection: Row[] = [
   {
     id: 'reconnection-restart',
     name: 'the caller can ask for a new connection',
     client: { ...QUICK, reconnectAfter: 1 },
     answers: [{ body: ['data: Hello\n\n'] }, THANKS],
     expected: { events: [event('Hello'), event('Thanks')], dials: [{}, {}], state: 'open' },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-id',
     name: 'a reconnect carries the id of the last event',
@@ -110,7 +108,7 @@ export const contractReconnection: Case[] = [
       state: 'open',
       told: ['open', 'event', 'error: connecting', 'open', 'event'],
     },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-older-id',
     name: 'a reconnect carries the last id although later events had none',
@@ -121,7 +119,7 @@ export const contractReconnection: Case[] = [
       dials: [{}, { lastEventId: 'abc' }],
       state: 'open',
     },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-emptied-id',
     name: 'a reconnect after an empty id carries none',
@@ -132,7 +130,7 @@ export const contractReconnection: Case[] = [
       dials: [{}, {}],
       state: 'open',
     },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-body',
     name: 'a reconnect sends the request body again',
@@ -146,7 +144,7 @@ export const contractReconnection: Case[] = [
       ],
       state: 'open',
     },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-silence',
     name: 'silence beyond the limit of the caller leads to a new connection',
@@ -158,14 +156,14 @@ export const contractReconnection: Case[] = [
       state: 'open',
       told: ['open', 'event', 'error: connecting', 'open', 'event'],
     },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-partial',
     name: 'a message that was cut off is not mixed with those of the next connection',
     client: QUICK,
     answers: [{ body: ['data: Hello\n\ndata: Good', 'b'], end: 'cut' }, THANKS],
     expected: { events: [event('Hello'), event('Thanks')], dials: [{}, {}], state: 'open' },
-  } satisfies Row,
+  },
   {
     id: 'reconnection-works',
     name: 'the connection after a broken one works like the first',
@@ -179,10 +177,15 @@ export const contractReconnection: Case[] = [
       dials: [{}, {}],
       state: 'open',
     },
-  } satisfies Row,
-].map(inSuite)
+  },
+]
 
 /** Enough signs of life to keep the second connection while the test looks at it. */
 function heartbeats() {
   return Array.from({ length: 40 }, () => [{ pauseMs: 100 }, ':\n']).flat()
 }
+
+const inSuite = (row: Row): Case => ({ ...row, id: `contract-${row.id}`, suite: 'contract' })
+
+export const contractHttp = http.map(inSuite)
+export const contractReconnection = reconnection.map(inSuite)
