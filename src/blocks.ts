@@ -53,6 +53,9 @@ export class BlockReader {
         if (error.type === 'max-buffer-size-exceeded') throw tooLarge(maxEventChars)
       },
     })
+    // The parser looks for a BOM in what it is fed first, and takes U+00EF U+00BB U+00BF for one, too, which are text
+    // here: the decoder has stripped the BOM. A blank line before the stream means nothing.
+    parser.feed('\n')
     this.#feed = text => {
       parser.feed(text)
       if (blockId !== undefined) moveCursor(blockId)
