@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 
 const shared: Options = {
@@ -25,6 +27,17 @@ const onBuiltEntries: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
+/** A file that has a twin for browsers gives way to it. */
+const forBrowsers: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'browser-suffix',
+  setup(build) {
+    build.onResolve({ filter: /^\..*\.ts$/ }, ({ path, resolveDir }) => {
+      const twin = resolve(resolveDir, path.replace(/\.ts$/, '.browser.ts'))
+      return existsSync(twin) ? { path: twin } : undefined
+    })
+  },
+}
+
 /** Together, before any of them writes: the builds run side by side, and one must not sweep away the other's files. */
 async function configs(): Promise<Options[]> {
   await rm('dist', { recursive: true, force: true })
@@ -34,10 +47,24 @@ async function configs(): Promise<Options[]> {
 const builds: Options[] = [
   {
     ...shared,
-    entry: { index: 'src/index.ts', testing: 'src/testing/index.ts', 'stores/file': 'src/stores/file.ts' },
+    entry: {
+      index: 'src/index.ts',
+      eventsource: 'src/adapters/eventsource.ts',
+      testing: 'src/testing/index.ts',
+      'stores/file': 'src/stores/file.ts',
+    },
     format: ['esm', 'cjs'],
     dts: true,
     splitting: true,
+  },
+  {
+    ...shared,
+    entry: { 'browser/index': 'src/index.browser.ts', 'browser/eventsource': 'src/adapters/eventsource.ts' },
+    format: ['esm', 'cjs'],
+    platform: 'browser',
+    target: 'es2022',
+    splitting: true,
+    esbuildPlugins: [forBrowsers],
   },
   {
     ...shared,

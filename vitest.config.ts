@@ -16,6 +16,10 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^resilient-sse$/, replacement: entry('index.ts', 'index.js') },
+      {
+        find: /^resilient-sse\/eventsource$/,
+        replacement: entry('adapters/eventsource.ts', 'eventsource.js'),
+      },
       { find: /^resilient-sse\/testing$/, replacement: entry('testing/index.ts', 'testing.js') },
       { find: /^resilient-sse\/stores\/file$/, replacement: entry('stores/file.ts', 'stores/file.js') },
     ],

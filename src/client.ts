@@ -1,10 +1,10 @@
-import pRetry from 'p-retry'
 import { publish } from './channels.ts'
 import { Connection, rotated } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
 import { Failure } from './failure.ts'
+import type { Dialled } from './hop.ts'
 import { Intake } from './intake.ts'
 import { Rhythm } from './layers/heartbeat.ts'
 import { callSafely, Lifecycle, type StreamState } from './lifecycle.ts'
@@ -14,13 +14,12 @@ import { dropReason } from './outcome.ts'
 import { Pause } from './pause.ts'
 import { race } from './race.ts'
 import { ENDED, notResent, Recovery } from './recovery.ts'
-import { type Dialled, dial } from './request.ts'
+import { dial } from './request.ts'
+import { retry } from './retry.ts'
 import { countLifecycle, createStats, report, type SseStats } from './stats.ts'
 import { Saver } from './stores/saver.ts'
 import { createTransport, type Transport } from './transport.ts'
 
-/** p-retry runs one outage; how long to wait is layer 4's decision alone. */
-const NO_DELAYS = { retries: Number.POSITIVE_INFINITY, minTimeout: 0, factor: 1 } as const
 /** Why a life was ended, unless the user's signal has a reason of its own. */
 const OVER = new SseError('ERR_SSE_CLOSED', 'The stream is over')
 
@@ -119,15 +118,15 @@ export class Client {
   /** One outage, from the loss of a connection (or the beginning) to the next one. `undefined`: the server said 204. */
   #connect(): Promise<Connection | undefined> {
     this.#dials = 0
-    return pRetry(() => this.#attempt(), {
-      ...NO_DELAYS,
-      onFailedAttempt: async ({ error }) => {
+    return retry(
+      () => this.#attempt(),
+      async error => {
         this.#life.signal.throwIfAborted()
         if (!(error instanceof Failure)) throw error
         this.state = 'waiting'
         await this.#recovery.afterFailure(error, this.#intake.cursor.received)
       },
-    })
+    )
   }
 
   async #attempt(): Promise<Connection | undefined> {

@@ -1,14 +1,6 @@
-import {
-  checkBoolean,
-  checkFunction,
-  checkGroup,
-  checkNumber,
-  checkObject,
-  checkOneOf,
-  refuse,
-  withDefaults,
-} from './checks.ts'
+import { checkFunction, checkGroup, checkNumber, checkOneOf, refuse, withDefaults } from './checks.ts'
 import { SseError } from './errors.ts'
+import { toHeaders } from './http.ts'
 import { BACKOFF_DEFAULTS, type BackoffOptions, type ResolvedBackoff } from './layers/backoff.ts'
 import { BREAKER_DEFAULTS, Breaker, type BreakerOptions, type ResolvedBreaker } from './layers/breaker.ts'
 import { DEDUPE_DEFAULTS, type DedupeOptions, type ResolvedDedupe } from './layers/dedupe.ts'
@@ -19,15 +11,14 @@ import {
   type ResolvedHeartbeat,
 } from './layers/heartbeat.ts'
 import { RESUME_DEFAULTS, type ResolvedResume, type ResumeOptions } from './layers/resume.ts'
-import { type ResolvedTcp, TCP_DEFAULTS, type TcpOptions } from './layers/tcp.ts'
 import type { HeadersOption } from './options.ts'
-import { toHeaders } from './request.ts'
+import { TCP_NAMES } from './tcp-group.ts'
 
 // The option groups of the layers: each is checked and completed here, once.
 
 /** The names of each group's options; a name that is given at the top by mistake is found here. */
 export const GROUPS = {
-  tcp: [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect'],
+  tcp: TCP_NAMES,
   heartbeat: ['timeoutMs', 'eventTimeoutMs', 'probe'],
   resume: ['lastEventId', 'store', 'ack', 'isNext', 'onGap', 'queryParameter'],
   backoff: Object.keys(BACKOFF_DEFAULTS),
@@ -37,30 +28,6 @@ export const GROUPS = {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-
-export function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
-  checkGroup('tcp', given, GROUPS.tcp)
-  const tcp = withDefaults(TCP_DEFAULTS, given)
-  checkNumber('tcp.keepAliveDelayMs', tcp.keepAliveDelayMs, 1_000, 2 * HOUR_MS)
-  checkNumber('tcp.connectTimeoutMs', tcp.connectTimeoutMs, 100, 300_000)
-  checkBoolean('tcp.noDelay', tcp.noDelay)
-  checkBoolean('tcp.allowH2', tcp.allowH2)
-  if (tcp.connect !== undefined) checkObject('tcp.connect', tcp.connect, 'an object')
-  const { proxy } = tcp
-  if (!tcp.noDelay && proxy !== undefined) {
-    throw new SseError('ERR_SSE_OPTION', 'tcp.noDelay: false cannot take effect beside proxy')
-  }
-  if (proxy !== undefined && proxy !== 'env' && !isProxyUrl(proxy)) {
-    // Not repeated: it may hold a password.
-    throw new SseError('ERR_SSE_OPTION', "tcp.proxy: not an http(s) or socks5 URL, and not 'env'")
-  }
-  return tcp
-}
-
-function isProxyUrl(proxy: unknown): boolean {
-  if (typeof proxy !== 'string' && !(proxy instanceof URL)) return false
-  return /^(https?|socks5?):\/\/[^/]/i.test(String(proxy)) && URL.canParse(proxy)
-}
 
 export function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedHeartbeat {
   checkGroup('heartbeat', given, GROUPS.heartbeat)

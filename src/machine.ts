@@ -3,7 +3,7 @@ import { networkInterfaces, uptime } from 'node:os'
 
 let addresses: ReadonlySet<string> = new Set()
 
-/** What the watchdog asks the machine about. The browser's build has its own. */
+/** What the watchdog asks the machine about. */
 export const machine = {
   /**
    * Time since boot, in milliseconds, sleep included. Unlike the wall clock it does not move when the clock is set, so
@@ -21,6 +21,14 @@ export const machine = {
     }
     if (now.size !== addresses.size || [...now].some(address => !addresses.has(address))) addresses = now
     return addresses
+  },
+
+  /** A look that comes this late was held up by more than a busy event loop: the machine slept. */
+  frozenMs: 30_000,
+
+  /** Calls back when the platform tells that the network may be another one, until the returned function is called. */
+  onWake(_callback: () => void): () => void {
+    return () => {}
   },
 
   /** One signal may end any number of streams: Node would warn of the eleventh. */

@@ -8,8 +8,8 @@ import {
   resolveDedupe,
   resolveHeartbeat,
   resolveResume,
-  resolveTcp,
 } from './groups.ts'
+import { mayHaveBody, parseUrl, toHeaders } from './http.ts'
 import type { BackoffOptions, ResolvedBackoff } from './layers/backoff.ts'
 import type { Breaker, BreakerOptions } from './layers/breaker.ts'
 import type { DedupeOptions, ResolvedDedupe } from './layers/dedupe.ts'
@@ -17,7 +17,7 @@ import type { HeartbeatOptions, ResolvedHeartbeat } from './layers/heartbeat.ts'
 import type { ResolvedResume, ResumeOptions } from './layers/resume.ts'
 import { checkDispatcher, type ResolvedTcp, type TcpOptions } from './layers/tcp.ts'
 import type { LifecycleListener } from './lifecycle.ts'
-import { mayHaveBody, parseUrl, toHeaders } from './request.ts'
+import { resolveTcp } from './tcp-group.ts'
 
 /** What a `url`, `headers` or `body` function is told about the dial that it is asked for. */
 export interface RequestContext {

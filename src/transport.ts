@@ -1,21 +1,10 @@
 import { type Dispatcher, FormData as UndiciFormData, fetch as undiciFetch } from 'undici'
-import { type BodyHandler, type ByteSource, StreamSource, TapSource } from './body.ts'
-import { SseError } from './errors.ts'
+import { StreamSource } from './body.ts'
+import { foreignTransport, type Transport } from './foreign-transport.ts'
 import { DialAgent, type ResolvedTcp } from './layers/tcp.ts'
+import { type BodyHandler, TapSource } from './tap.ts'
 
-/** A `fetch`, and what it can tell beyond the standard. */
-export interface Transport {
-  /** `onWritten` is called when the request has left; a custom fetch cannot tell and is given the benefit of doubt. */
-  fetch(
-    url: URL,
-    init: RequestInit,
-    onWritten: () => void,
-  ): Promise<{ response: Response; body: () => ByteSource }>
-  /** Whether the user brought the fetch. */
-  custom: boolean
-  /** Whether a response may legitimately show no framing (HTTP/2, custom fetches). */
-  mayBeUnframed: boolean
-}
+export type { Transport } from './foreign-transport.ts'
 
 /** undici's own fetch bound to layer 1's agent (an Agent handed to another fetch fails), or the user's. */
 export function createTransport(
@@ -23,20 +12,7 @@ export function createTransport(
   dispatcher: Dispatcher | undefined,
   customFetch: typeof globalThis.fetch | undefined,
 ): Transport {
-  if (customFetch !== undefined) {
-    return {
-      async fetch(url, init, onWritten) {
-        onWritten()
-        const response = await customFetch(url, init)
-        checkResponse(response)
-        // An answer that comes although the dial was given up must not keep its connection.
-        if (init.signal?.aborted) response.body?.cancel().catch(() => {})
-        return { response, body: () => new StreamSource(response) }
-      },
-      custom: true,
-      mayBeUnframed: true,
-    }
-  }
+  if (customFetch !== undefined) return foreignTransport(customFetch)
   return {
     async fetch(url, init, onWritten) {
       const agent = dispatcher ?? ownAgent(url, tcp, init.signal)
@@ -70,12 +46,4 @@ function forUndici(body: RequestInit['body']): unknown {
   const copy = new UndiciFormData()
   for (const [name, value] of body) copy.append(name, value as string)
   return copy
-}
-
-/** Refuses what a fetch of another kind gives (a Node stream as body, say): asking again would not change it. */
-function checkResponse(response: unknown): void {
-  const { status, headers, body } = (response ?? {}) as { status: unknown; headers?: Headers; body: unknown }
-  const readable = !body || typeof (body as ReadableStream).getReader === 'function'
-  if (typeof status === 'number' && typeof headers?.get === 'function' && readable) return
-  throw new SseError('ERR_SSE_REQUEST', 'fetch: what it gave is not a Response whose body is a web stream')
 }

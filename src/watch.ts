@@ -5,8 +5,6 @@ import type { Watchdog } from './watchdog.ts'
 const ADDRESS_LOOK_MS = 2_000
 /** The machine slept when its uptime ran ahead of the process's clock by this much. */
 const SLEEP_MS = 10_000
-/** Some systems let the monotonic clock run on during sleep: then a look comes this late. */
-const FROZEN_MS = 30_000
 
 interface Watched {
   addresses: ReadonlySet<string>
@@ -18,6 +16,7 @@ const watched = new Map<Watchdog, Watched>()
 let timer: ReturnType<typeof setInterval> | undefined
 let periodMs = Number.POSITIVE_INFINITY
 let lastLookAt = 0
+let stopWaking: () => void = () => {}
 let lastUptimeMs = 0
 let lastAddressLookAt = 0
 
@@ -25,6 +24,7 @@ let lastAddressLookAt = 0
 export function watch(watchdog: Watchdog): () => void {
   if (watched.size === 0) {
     lastAddressLookAt = performance.now()
+    stopWaking = machine.onWake(() => inquire([], [...watched.keys()]))
     restart(watchdog.periodMs)
   } else if (watchdog.periodMs < periodMs) {
     restart(watchdog.periodMs)
@@ -34,6 +34,7 @@ export function watch(watchdog: Watchdog): () => void {
     watchdog.stop()
     watched.delete(watchdog)
     if (watched.size > 0) return
+    stopWaking()
     clearInterval(timer)
     timer = undefined
     periodMs = Number.POSITIVE_INFINITY
@@ -54,7 +55,8 @@ function look(): void {
   const now = performance.now()
   const uptimeMs = machine.uptimeMs()
   const sinceLastMs = now - lastLookAt
-  const slept = uptimeMs - lastUptimeMs - sinceLastMs > SLEEP_MS || sinceLastMs - periodMs > FROZEN_MS
+  // Some systems let the monotonic clock run on during sleep: then the look comes late instead.
+  const slept = uptimeMs - lastUptimeMs - sinceLastMs > SLEEP_MS || sinceLastMs - periodMs > machine.frozenMs
   lastLookAt = now
   lastUptimeMs = uptimeMs
 
@@ -63,9 +65,11 @@ function look(): void {
   const suspects: Watchdog[] = []
   for (const watchdog of watched.keys()) if (watchdog.look(elapsedMs)) suspects.push(watchdog)
   const hinted = slept ? [...watched.keys()] : missingAddresses(now)
-  if (suspects.length === 0 && hinted.length === 0) return
+  if (suspects.length > 0 || hinted.length > 0) inquire(suspects, hinted)
+}
 
-  // Timers run before the poll phase: bytes that wait in a socket get one more chance to be read.
+/** Timers run before the poll phase: bytes that wait in a socket get one more chance to be read. */
+function inquire(suspects: Watchdog[], hinted: Watchdog[]): void {
   machine.afterPoll(() => {
     for (const watchdog of suspects) if (watched.has(watchdog)) watchdog.judge()
     for (const watchdog of hinted) if (watched.has(watchdog)) watchdog.hint()

@@ -51,7 +51,7 @@ function forbidden(edges: Edge[], allowed: (to: string, edge: Edge) => boolean):
 test('the reader of import lines sees them all', () => {
   expect(shown(edgesOf('client.ts'))).toContain('client.ts → layers/heartbeat.ts')
   expect(edgesOf('lifecycle.ts')).toContainEqual({ from: 'lifecycle.ts', to: 'errors.ts', typeOnly: true })
-  expect(shown(edgesOf('index.ts'))).toContain('index.ts → resilient-sse.ts')
+  expect(shown(edgesOf('index.ts'))).toContain('index.ts → index.browser.ts')
   expect(EDGES.length).toBeGreaterThan(100)
 })
 
@@ -125,12 +125,46 @@ describe('imports go one way', () => {
   })
 })
 
+describe('browsers', () => {
+  const twin = (file: string) => file.replace(/\.ts$/, '.browser.ts')
+  const forBrowsers = (file: string) => (FILES.includes(twin(file)) ? twin(file) : file)
+
+  /** All that a bundle for browsers holds: as the build does, each file gives way to its twin. */
+  function bundle(entries: string[]): string[] {
+    const held = new Set<string>()
+    const hold = (file: string): void => {
+      if (held.has(file)) return
+      held.add(file)
+      for (const edge of EDGES.filter(({ from, typeOnly }) => from === file && !typeOnly))
+        hold(isPackage(edge) ? edge.to : forBrowsers(edge.to))
+    }
+    for (const entry of entries) hold(forBrowsers(entry))
+    return [...held]
+  }
+
+  test('their build holds no node: import and no package but the parser', () => {
+    const held = bundle(['index.ts', 'adapters/eventsource.ts'])
+    expect(held).toContain('client.ts')
+    expect(held.filter(file => !FILES.includes(file))).toEqual(['eventsource-parser'])
+  })
+
+  test('each file for browsers stands beside one for Node and exports nothing that it does not', () => {
+    const exported = (file: string) =>
+      [...text(file).matchAll(/^export (?:async )?(?:function|const|class) (\w+)/gm)].map(([, name]) => name)
+    for (const file of FILES.filter(name => name.endsWith('.browser.ts'))) {
+      const node = file.replace('.browser.ts', '.ts')
+      expect(FILES).toContain(node)
+      expect(exported(node)).toEqual(expect.arrayContaining(exported(file)))
+    }
+  })
+})
+
 describe('packages', () => {
   test('undici is imported where connections are made and re-exported, p-retry and the parser once each', () => {
     const users = (name: string) => [
       ...new Set(EDGES.filter(({ to, typeOnly }) => to === name && !typeOnly).map(({ from }) => from)),
     ]
-    expect(users('p-retry')).toEqual(['client.ts'])
+    expect(users('p-retry')).toEqual(['retry.ts'])
     expect(users('eventsource-parser')).toEqual(['blocks.ts'])
     expect(users('undici').filter(file => !file.startsWith('cli/'))).toEqual([
       'index.ts',

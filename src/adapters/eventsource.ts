@@ -1,0 +1,219 @@
+import type { LifecycleEvent, ResilientSse, SseError, SseEvent } from '../index.ts'
+import { EventSourceErrorEvent } from './eventsource-error.ts'
+import { type EventSourceInit, openStream } from './eventsource-options.ts'
+
+export { EventSourceErrorEvent } from './eventsource-error.ts'
+export type { EventSourceInit } from './eventsource-options.ts'
+
+/** What each `on…` attribute and typed listener is called with. */
+export interface EventSourceEventMap {
+  /** The stream is open, for the first time or again. */
+  open: Event
+  message: MessageEvent
+  /** A connection was lost (`readyState` CONNECTING: it will be dialled again), or the stream is over (CLOSED). */
+  error: ErrorEventLike
+}
+
+/** {@link EventSourceErrorEvent}; its fields are optional here, so that handlers made for the DOM's type fit. */
+export type ErrorEventLike = Event & Partial<EventSourceErrorEvent>
+
+// biome-ignore lint/suspicious/noExplicitAny: as in the DOM's own declaration, with which this one must agree.
+type Handler<This, OnEvent extends Event> = ((this: This, event: OnEvent) => any) | null
+
+/**
+ * `EventSource` as the HTML standard has it (9.2), on top of the five layers: what ends another one for good, or leaves
+ * it hanging, this one survives. docs/eventsource.md lists the differences; `conformance: 'whatwg'` turns them off.
+ */
+export class EventSource extends EventTarget {
+  static readonly CONNECTING = 0
+  static readonly OPEN = 1
+  static readonly CLOSED = 2
+  declare readonly CONNECTING: 0
+  declare readonly OPEN: 1
+  declare readonly CLOSED: 2
+
+  /** The URL that was given, resolved against the page's where there is one. */
+  readonly url: string
+  /** Whether a browser sends cookies to another origin, too. Without meaning on Node, which has no cookies. */
+  readonly withCredentials: boolean
+  readonly #stream: ResilientSse
+  readonly #handlers = new Map<string, { handler: unknown; listener: (event: Event) => void }>()
+  #readyState: 0 | 1 | 2 = 0
+  #origin = ''
+  /** Why the connection was lost or the dial failed, until an error event has told it. */
+  #loss: SseError | undefined
+
+  /**
+   * @param url Absolute, or relative to the page's URL where there is one.
+   * @param init The options of the core, and those of the libraries that people come from; see {@link EventSourceInit}.
+   * @throws DOMException `SyntaxError` when `url` is not one. SseError `ERR_SSE_OPTION`, naming the option.
+   */
+  constructor(url: string | URL, init: EventSourceInit = {}) {
+    super()
+    const absolute = resolveUrl(url)
+    this.url = absolute.href
+    this.withCredentials = Boolean(init.withCredentials)
+    this.#stream = openStream(absolute, init, event => {
+      this.#told(event)
+      return init.onLifecycle?.(event)
+    })
+    void this.#run(init.signal)
+  }
+
+  /** CONNECTING 0, OPEN 1, CLOSED 2; CONNECTING also while a layer waits before the next dial. */
+  get readyState(): 0 | 1 | 2 {
+    return this.#readyState
+  }
+
+  /** Ends the stream at once: no event follows, not even of what was read already. */
+  close(): void {
+    this.#readyState = EventSource.CLOSED
+    // A save that failed is told as a `cursor` event.
+    this.#stream.close().catch(() => {})
+  }
+
+  /** Gives up the connection, or the wait for one, and dials at once; for pages that know better than the layers. */
+  reconnect(): void {
+    if (this.#readyState !== EventSource.CLOSED) this.#stream.reconnect()
+  }
+
+  async #run(signal: AbortSignal | undefined): Promise<void> {
+    let error: unknown
+    try {
+      for await (const event of this.#stream) this.#deliver(event)
+      error = this.#loss
+    } catch (thrown) {
+      error = thrown
+    }
+    const wanted = this.#readyState === EventSource.CLOSED || signal?.aborted
+    this.#readyState = EventSource.CLOSED
+    if (!wanted) this.dispatchEvent(new EventSourceErrorEvent(error as SseError | undefined))
+  }
+
+  #deliver({ event = 'message', data }: SseEvent): void {
+    const lastEventId = this.#stream.lastEventId ?? ''
+    this.dispatchEvent(new MessageEvent(event || 'message', { data, lastEventId, origin: this.#origin }))
+  }
+
+  #told(event: LifecycleEvent): void {
+    if (this.#readyState === EventSource.CLOSED) return
+    if (event.type === 'open') {
+      this.#readyState = EventSource.OPEN
+      // [spec] "the serialization of the origin of the event stream's final URL (i.e., the URL after redirects)"
+      this.#origin = new URL(event.url).origin
+      this.#loss = undefined
+      this.dispatchEvent(new Event('open'))
+    } else if (event.type === 'drop') {
+      this.#readyState = EventSource.CONNECTING
+      this.#loss = event.error
+    } else if (event.type === 'wait' && this.#loss !== undefined) {
+      // [spec] "Reestablish the connection": an error event, then the wait. A loss that is final is told at the end.
+      const loss = this.#loss
+      this.#loss = undefined
+      this.dispatchEvent(new EventSourceErrorEvent(loss))
+    }
+  }
+
+  override addEventListener<Type extends keyof EventSourceEventMap>(
+    type: Type,
+    listener: (this: EventSource, event: EventSourceEventMap[Type]) => unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  override addEventListener(
+    type: string,
+    listener: (this: EventSource, event: MessageEvent) => unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  override addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  override addEventListener(
+    type: string,
+    listener: unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void {
+    super.addEventListener(type, listener as EventListener, options)
+  }
+
+  override removeEventListener<Type extends keyof EventSourceEventMap>(
+    type: Type,
+    listener: (this: EventSource, event: EventSourceEventMap[Type]) => unknown,
+    options?: boolean | EventListenerOptions,
+  ): void
+  override removeEventListener(
+    type: string,
+    listener: (this: EventSource, event: MessageEvent) => unknown,
+    options?: boolean | EventListenerOptions,
+  ): void
+  override removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | EventListenerOptions,
+  ): void
+  override removeEventListener(
+    type: string,
+    listener: unknown,
+    options?: boolean | EventListenerOptions,
+  ): void {
+    super.removeEventListener(type, listener as EventListener, options)
+  }
+
+  get onopen(): Handler<EventSource, Event> {
+    return this.#handler('open')
+  }
+  set onopen(handler: Handler<EventSource, Event>) {
+    this.#handle('open', handler)
+  }
+  get onmessage(): Handler<EventSource, MessageEvent> {
+    return this.#handler('message')
+  }
+  set onmessage(handler: Handler<EventSource, MessageEvent>) {
+    this.#handle('message', handler)
+  }
+  get onerror(): Handler<EventSource, ErrorEventLike> {
+    return this.#handler('error')
+  }
+  set onerror(handler: Handler<EventSource, ErrorEventLike>) {
+    this.#handle('error', handler)
+  }
+
+  #handler<OnEvent extends Event>(type: string): Handler<EventSource, OnEvent> {
+    return (this.#handlers.get(type)?.handler as Handler<EventSource, OnEvent> | undefined) ?? null
+  }
+
+  /** [HTML] 8.1.8.1: a handler keeps its place among the listeners until it is set to null. */
+  #handle(type: string, handler: unknown): void {
+    const known = this.#handlers.get(type)
+    if (typeof handler !== 'function') {
+      if (known !== undefined) super.removeEventListener(type, known.listener)
+      this.#handlers.delete(type)
+    } else if (known !== undefined) {
+      known.handler = handler
+    } else {
+      const entry = {
+        handler,
+        listener: (event: Event) => (entry.handler as EventListener).call(this, event),
+      }
+      this.#handlers.set(type, entry)
+      super.addEventListener(type, entry.listener)
+    }
+  }
+}
+
+for (const name of ['CONNECTING', 'OPEN', 'CLOSED'] as const) {
+  Object.defineProperty(EventSource.prototype, name, { value: EventSource[name], enumerable: true })
+}
+
+function resolveUrl(url: string | URL): URL {
+  try {
+    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
+  } catch {
+    // Not repeated: it may hold secrets.
+    throw new DOMException('url: not a URL', 'SyntaxError')
+  }
+}
+
+/** The same class, under the name that polyfills have. */
+export { EventSource as EventSourcePolyfill }

@@ -1,0 +1,11 @@
+import { SseError } from './errors.ts'
+
+export const TCP_NAMES: string[] = []
+
+export function resolveTcp(given: unknown): object {
+  if (given === undefined) return {}
+  throw new SseError(
+    'ERR_SSE_OPTION',
+    'tcp: cannot take effect in a browser, which makes its own connections',
+  )
+}
