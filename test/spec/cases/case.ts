@@ -110,6 +110,10 @@ export interface Case {
   only?: 'eventsource'
 }
 
+export function titleOf({ suite, name }: Case): string {
+  return suite === 'standard' ? name : `${suite}: ${name}`
+}
+
 export function event(data: string | Letters, lastEventId = '', type = 'message'): ExpectedEvent {
   return { type, data, lastEventId }
 }
