@@ -1,7 +1,7 @@
 import type { Decoder } from './decode.ts'
 
-/** As on Node, whose short cut for ASCII a browser's decoder does not need. */
+/** As on Node, without its short cut for ASCII, which a browser's decoder does not need; so it sees the BOM itself. */
 export function createDecoder(): Decoder {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const decoder = new TextDecoder()
   return { decode: bytes => decoder.decode(bytes, { stream: true }) }
 }

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import { createDecoder as createBrowserDecoder } from '../../src/decode.browser.ts'
+import { createDecoder } from '../../src/decode.ts'
 import { type Case, type Piece, textOf, titleOf } from './cases/case.ts'
 import { cases } from './cases/index.ts'
 import { runCase } from './core.ts'
@@ -73,6 +75,22 @@ describe('in memory, whole, split anywhere and byte by byte:', () => {
     }
     const size = bytes.length <= SMALL ? 1 : LARGE_CHUNK
     expect(await readChunks(inPieces(bytes, size)), `in chunks of ${size}`).toEqual(expected)
+  })
+})
+
+describe('decoded byte by byte, the text of a stream is that of its bytes without one BOM', () => {
+  const small = withBody.filter(({ bytes }) => bytes.length <= SMALL)
+  test.each([
+    ['on Node', createDecoder],
+    ['in a browser', createBrowserDecoder],
+  ])('%s', (_, create) => {
+    for (const { title, bytes } of small) {
+      const decoder = create()
+      const text = inPieces(bytes, 1)
+        .map(piece => decoder.decode(piece))
+        .join('')
+      expect(text, title).toBe(new TextDecoder().decode(bytes, { stream: true }))
+    }
   })
 })
 
