@@ -5,8 +5,16 @@ import type { Batch, SseEvent } from './event.ts'
 
 export interface BlockReaderOptions {
   maxEventChars: number
-  onComment: (comment: string) => void
+  onCommentParsed: () => void
+  /** Comments that no event of the same read precedes; the others stand in the parts. `undefined`: nobody listens. */
+  onComment: ((comment: string) => void) | undefined
   onRetry: (ms: number) => void
+}
+
+/** A stretch of one read that no comment cuts, with the comments before it. */
+export interface Part {
+  comments: string[]
+  batch: Batch
 }
 
 const NO_MOVES: Batch['cursorMoves'] = []
@@ -17,21 +25,29 @@ export class BlockReader {
   pendingChars = 0
   readonly #decoder = createDecoder()
   readonly #feed: (text: string) => void
-  /** Empties the lists that the parser fills, and gives them out. */
-  readonly #take: () => Batch
+  /** Empties the lists that the parser fills, and gives them out: one part at least. */
+  readonly #take: () => Part[]
   /** The last characters of the text before: a blank line may be cut in two. */
   #tail = ''
 
-  constructor({ maxEventChars, onComment, onRetry }: BlockReaderOptions) {
+  constructor({ maxEventChars, onCommentParsed, onComment, onRetry }: BlockReaderOptions) {
     // Variables, not fields: they are touched once per event.
     let events: SseEvent[] = []
     let cursorMoves = NO_MOVES
+    let comments: string[] = []
+    let parts: Part[] = []
     // The id of the block that ends now. An event takes it, so what is left over was a block without data.
     let blockId: string | undefined
     const moveCursor = (id: string) => {
       if (cursorMoves === NO_MOVES) cursorMoves = []
       cursorMoves.push({ id, at: events.length })
       blockId = undefined
+    }
+    const endPart = () => {
+      parts.push({ comments, batch: { events, cursorMoves } })
+      comments = []
+      events = []
+      cursorMoves = NO_MOVES
     }
     const parser = createParser({
       maxBufferSize: maxEventChars,
@@ -47,7 +63,14 @@ export class BlockReader {
         if (blockId !== undefined) moveCursor(blockId)
         blockId = id
       },
-      onComment,
+      onComment: comment => {
+        onCommentParsed()
+        if (onComment === undefined) return
+        if (parts.length === 0 && events.length === 0) return onComment(comment)
+        if (blockId !== undefined) moveCursor(blockId)
+        if (events.length > 0) endPart()
+        comments.push(comment)
+      },
       onRetry,
       onError: error => {
         if (error.type === 'max-buffer-size-exceeded') throw tooLarge(maxEventChars)
@@ -61,24 +84,24 @@ export class BlockReader {
       if (blockId !== undefined) moveCursor(blockId)
     }
     this.#take = () => {
-      const batch = { events, cursorMoves }
-      events = []
-      cursorMoves = NO_MOVES
-      return batch
+      endPart()
+      const taken = parts
+      parts = []
+      return taken
     }
   }
 
   /** The blocks that these bytes end. `error`: the block after them is too large, and nothing more can be read. */
-  read(chunks: readonly Uint8Array[]): { batch: Batch; error: unknown } {
+  read(chunks: readonly Uint8Array[]): { parts: Part[]; error: unknown } {
     try {
       for (const chunk of chunks) {
         const text = this.#decoder.decode(chunk)
         this.#feed(text)
         this.#measure(text)
       }
-      return { batch: this.#take(), error: undefined }
+      return { parts: this.#take(), error: undefined }
     } catch (error) {
-      return { batch: this.#take(), error }
+      return { parts: this.#take(), error }
     }
   }
 

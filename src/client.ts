@@ -7,7 +7,7 @@ import { Failure } from './failure.ts'
 import type { Dialled } from './hop.ts'
 import { Intake } from './intake.ts'
 import { Rhythm } from './layers/heartbeat.ts'
-import { callSafely, Lifecycle, type StreamState } from './lifecycle.ts'
+import { Lifecycle, type StreamState } from './lifecycle.ts'
 import { machine } from './machine.ts'
 import type { ResolvedOptions } from './options.ts'
 import { dropReason } from './outcome.ts'
@@ -177,7 +177,8 @@ export class Client {
       maxEventChars,
       // Streams that were opened together must not all rotate together.
       rotateAfterMs: maxConnectionMs && maxConnectionMs * (1 - 0.1 * Math.random()),
-      onComment: comment => this.#heard(comment),
+      onCommentParsed: () => this.#heard(),
+      onComment: this.#options.onComment,
       onRetry: ms => this.#recovery.backoff.serverAsked(ms),
     })
     // Known from here on, so that a listener which closes the stream reaches it.
@@ -244,10 +245,9 @@ export class Client {
     })
   }
 
-  #heard(comment: string): void {
+  #heard(): void {
     this.#stats.heartbeat.comments++
     this.#rhythm.comment(performance.now())
-    callSafely(this.#options.onComment, comment)
   }
 
   reconnect(): void {
@@ -266,7 +266,7 @@ export class Client {
     if (this.state === 'closed') return this.#ending
     this.state = 'closed'
     this.#life.abort(reason === 'aborted' ? error : OVER)
-    this.#connection?.fail(this.#life.signal.reason)
+    this.#connection?.close(this.#life.signal.reason)
     this.#connection = undefined
     this.delivery.discard()
     for (const undo of this.#atEnd) undo()

@@ -1,9 +1,9 @@
-import { BlockReader } from './blocks.ts'
+import { BlockReader, type Part } from './blocks.ts'
 import type { ByteSource } from './body.ts'
 import { SseError } from './errors.ts'
 import type { Batch } from './event.ts'
 import type { ResolvedHeartbeat, Rhythm } from './layers/heartbeat.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import { callSafely, type Lifecycle } from './lifecycle.ts'
 import { readFailure } from './outcome.ts'
 import { watch } from './watch.ts'
 import { Watchdog } from './watchdog.ts'
@@ -14,7 +14,10 @@ export interface ConnectionOptions {
   maxEventChars: number
   /** Milliseconds after which the connection gives itself up; `undefined`: never. */
   rotateAfterMs: number | undefined
-  onComment: (comment: string) => void
+  /** A comment came: a sign of life at once, whenever it is told. */
+  onCommentParsed: () => void
+  /** Told in the order of the stream: after the events before it were handled. */
+  onComment: ((comment: string) => void) | undefined
   /** A `retry:` field, in milliseconds as the server wrote it. */
   onRetry: (ms: number) => void
 }
@@ -26,6 +29,9 @@ export class Connection {
   bytes = 0
   /** Events so far, duplicates included. */
   events = 0
+  /** What is left of the last read. */
+  #parts: Part[] = []
+  #over = false
   #failure: unknown
   #failed = false
   #waiting: { resolve: (batch: Batch) => void; reject: (error: unknown) => void } | undefined
@@ -35,18 +41,25 @@ export class Connection {
   readonly #body: ByteSource
   readonly #abort: AbortController
   readonly #blocks: BlockReader
+  readonly #onComment: ((comment: string) => void) | undefined
 
   constructor(body: ByteSource, abort: AbortController, options: ConnectionOptions) {
     this.#abort = abort
     this.#cleanEnd = options.cleanEnd
     this.#body = body
+    this.#onComment = options.onComment
     this.#blocks = new BlockReader({
       maxEventChars: options.maxEventChars,
       onRetry: options.onRetry,
       // A listener may have given the connection up at a comment before this one in the same read.
-      onComment: comment => {
-        if (!this.#failed) options.onComment(comment)
+      onCommentParsed: () => {
+        if (!this.#failed) options.onCommentParsed()
       },
+      onComment:
+        this.#onComment &&
+        (comment => {
+          if (!this.#failed) callSafely(this.#onComment, comment)
+        }),
     })
     if (options.rotateAfterMs !== undefined) {
       const timer = setTimeout(() => this.fail(rotated('maxConnectionMs')), options.rotateAfterMs)
@@ -71,8 +84,13 @@ export class Connection {
     this.#release.push(watch(this.#watchdog))
   }
 
-  /** The next chunk's events; an empty batch when it ended none. One read at a time. */
+  /** The next chunk's events, as far as the next comment; an empty batch when it ended none. One read at a time. */
   read(): Promise<Batch> {
+    const part = this.#nextPart()
+    if (part !== undefined) {
+      this.bytes = 0
+      return Promise.resolve(part)
+    }
     // Raced by hand: under some fetches an abort does not reject a pending read, and Promise.race would leave a
     // reaction on a long-lived promise for each chunk.
     return new Promise((resolve, reject) => {
@@ -95,6 +113,20 @@ export class Connection {
     this.#body.cancel(reason)
   }
 
+  /** The stream is over: nothing of what was read is told any more. */
+  close(reason: unknown): void {
+    this.#over = true
+    this.fail(reason)
+  }
+
+  #nextPart(): Batch | undefined {
+    const part = this.#parts.shift()
+    if (part === undefined) return undefined
+    for (const comment of part.comments) if (!this.#over) callSafely(this.#onComment, comment)
+    this.events += part.batch.events.length
+    return part.batch
+  }
+
   readonly #onBytes = (more: boolean): void => {
     const waiting = this.#waiting
     if (waiting === undefined || this.#failed) return
@@ -105,10 +137,11 @@ export class Connection {
     this.#waiting = undefined
     const chunks = this.#body.take()
     this.bytes = chunks.reduce((bytes, chunk) => bytes + chunk.length, 0)
-    const { batch, error } = this.#blocks.read(chunks)
+    const { parts, error } = this.#blocks.read(chunks)
+    this.#parts = parts
+    const batch = this.#nextPart() as Batch
     // What was complete before the broken block is delivered first; the next read tells the failure.
     if (error !== undefined) this.fail(error)
-    this.events += batch.events.length
     if (this.#watchdog !== undefined) {
       this.#watchdog.reading = false
       this.#watchdog.sawBytes = true

@@ -98,7 +98,10 @@ export interface ResilientSseOptions {
   reconnectOnEnd?: boolean | undefined
   /** The last word on whether a failure is dialled again, for any row of the outcome table; `undefined` leaves it. */
   isRetryable?: (error: SseError, context: RetryContext) => boolean | undefined
-  /** Comments, without the colon and one space after it. Called as they come, ahead of events not yet asked for. */
+  /**
+   * Comments, without the colon and one space after it, in the order of the stream: at once, or when the consumer asks
+   * for more than the events before them.
+   */
   onComment?: ((comment: string) => void) | undefined
   /** Everything that happens to the stream; see docs/lifecycle.md. What it throws is ignored. */
   onLifecycle?: LifecycleListener | undefined

@@ -174,6 +174,78 @@ describe('onComment', () => {
     expect([consumer.data, consumer.over]).toEqual([['data 1'], false])
     expect(consumer.stream.stats().heartbeat.comments).toBe(3)
   })
+
+  test('is told comments and events in the order of the stream, however they came', async () => {
+    const text = `:a\n${block(1)}:b\n:c\n${block(2)}id: 3\n\n:d\n${block(4)}:e\n`
+    for (const length of [text.length, 1, 7]) {
+      const told: string[] = []
+      const body = new Body()
+      const world = new World(() => body.response())
+      for (let at = 0; at < text.length; at += length) body.send(text.slice(at, at + length))
+      const stream = world.stream({ onComment: comment => told.push(comment) }).stream
+      const reading = (async () => {
+        for await (const { data } of stream) told.push(data)
+      })()
+      await world.settle()
+      expect(told).toEqual(['a', 'data 1', 'b', 'c', 'data 2', 'd', 'data 4', 'e'])
+      expect(stream.stats()).toMatchObject({ bytes: text.length, events: 3, heartbeat: { comments: 5 } })
+      await stream.close()
+      await reading
+    }
+  })
+
+  test('holds a comment back until the events before it were handled, and no event for it', async () => {
+    const told: string[] = []
+    const world = new World(() => open(`${block(1)}:a\n${block(2)}`))
+    const { stream } = world.stream({ onComment: comment => told.push(comment) })
+    const events = stream[Symbol.asyncIterator]()
+    expect((await events.next()).value?.data).toBe('data 1')
+    await world.settle()
+    expect(told).toEqual([])
+    expect((await events.next()).value?.data).toBe('data 2')
+    expect(told).toEqual(['a'])
+    await stream.close()
+  })
+
+  test('what a connection brought is handed out after it was given up, comments in their place', async () => {
+    const told: string[] = []
+    const world = new World([() => open(`${block(1)}:a\n${block(2)}`), () => open(block(3))])
+    const { stream } = world.stream({ onComment: comment => told.push(comment) })
+    for await (const { data } of stream) {
+      told.push(data)
+      if (told.length === 1) stream.reconnect()
+      if (told.length === 4) break
+    }
+    expect(told).toEqual(['data 1', 'a', 'data 2', 'data 3'])
+    expect(world.lastEventIds).toEqual([null, '2'])
+  })
+
+  test('that closes the stream at a comment is handed none of the events after it', async () => {
+    const world = new World(() => open(`${block(1)}:a\n:b\n${block(2)}`))
+    const comments: string[] = []
+    const consumer = world
+      .stream({
+        onComment: comment => {
+          comments.push(comment)
+          void consumer.stream.close()
+        },
+      })
+      .run()
+    await world.settle()
+    expect([consumer.data, comments, consumer.over]).toEqual([['data 1'], ['a'], true])
+  })
+
+  test('is not needed for batches to be whole reads', async () => {
+    const text = `${block(1)}:a\n${block(2)}`
+    const sizes: number[] = []
+    const world = new World(() => open(text))
+    const { stream } = world.stream()
+    for await (const batch of stream.batches()) {
+      sizes.push(batch.length)
+      break
+    }
+    expect(sizes).toEqual([2])
+  })
 })
 
 describe('listeners', () => {

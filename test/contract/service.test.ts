@@ -57,6 +57,13 @@ describe('events and comments', () => {
     expect(await stream.messages(2)).toEqual([{ kind: 'comment', comment: 'World' }, event('then')])
   })
 
+  it('a comment that comes with the event before it is told after that event', async () => {
+    const stream = await begin()
+    const dial = await stream.dial()
+    dial.send('data: first\n\n:second\n')
+    expect(await stream.messages(2)).toEqual([event('first'), { kind: 'comment', comment: 'second' }])
+  })
+
   it('a byte order mark is stripped once, at the start', async () => {
     const stream = await begin()
     const dial = await stream.dial()

@@ -47,6 +47,7 @@ async function ourReading(chunks: Uint8Array[], perRead: number): Promise<Readin
     cleanEnd: true,
     maxEventChars: 100_000,
     rotateAfterMs: undefined,
+    onCommentParsed: () => {},
     onComment: comment => reading.comments.push(comment),
     onRetry: ms => reading.retries.push(ms),
   })
