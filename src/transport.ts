@@ -1,7 +1,8 @@
 import { type Dispatcher, FormData as UndiciFormData, fetch as undiciFetch } from 'undici'
 import { StreamSource } from './body.ts'
+import { agentOfDial } from './dial-agent.ts'
 import { foreignTransport, type Transport } from './foreign-transport.ts'
-import { DialAgent, type ResolvedTcp } from './layers/tcp.ts'
+import type { ResolvedTcp } from './layers/tcp.ts'
 import { type BodyHandler, TapSource } from './tap.ts'
 
 export type { Transport } from './foreign-transport.ts'
@@ -15,7 +16,7 @@ export function createTransport(
   if (customFetch !== undefined) return foreignTransport(customFetch)
   return {
     async fetch(url, init, onWritten) {
-      const agent = dispatcher ?? ownAgent(url, tcp, init.signal)
+      const agent = dispatcher ?? agentOfDial(url, tcp, init.signal)
       const tap = new TapSource()
       // A dispatcher for one dial, to learn that its request has left and to take its body.
       const dial = {
@@ -33,15 +34,8 @@ export function createTransport(
   }
 }
 
-/** An agent that ends with the dial, or with the connection that the dial became. */
-function ownAgent(url: URL, tcp: ResolvedTcp | false, signal: RequestInit['signal']): Dispatcher {
-  const agent = new DialAgent(tcp)
-  signal?.addEventListener('abort', () => agent.destroy(), { once: true })
-  return agent.for(url.origin)
-}
-
 /** undici sends the platform's own FormData as "[object FormData]". */
-function forUndici(body: RequestInit['body']): unknown {
+export function forUndici(body: RequestInit['body']): unknown {
   if (!(body instanceof FormData)) return body
   const copy = new UndiciFormData()
   for (const [name, value] of body) copy.append(name, value as string)

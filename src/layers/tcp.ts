@@ -1,5 +1,4 @@
-import { Socket } from 'node:net'
-import { buildConnector, Client, Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
+import { Agent, buildConnector, Client, Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
 import { SseError } from '../errors.ts'
 
 /** Layer 1: the agent with TCP keepalive. */
@@ -44,78 +43,61 @@ export function checkDispatcher(dispatcher: unknown): asserts dispatcher is Disp
   )
 }
 
-type Connector = buildConnector.connector
+export type Connector = buildConnector.connector
 
 /** TLS sessions are kept by the connector: streams with the same plain options share one. */
 const connectors = new Map<string, Connector>()
 
-/**
- * What one dial connects with. Of its own, because undici can neither give up a connect that is under way nor leave an
- * aborted request alone (it dials for it once more): only by destroying the whole agent does nothing stay behind. So each
- * dial also has a socket and a name lookup of its own, and cannot meet the path that just failed.
- */
-export class DialAgent {
-  readonly #tcp: ResolvedTcp | false
-  readonly #dispatchers: Dispatcher[] = []
-  readonly #sockets: Socket[] = []
+/** Wraps a connector, to learn of the sockets that it makes. */
+type Watch = (connect: Connector) => Connector
 
-  constructor(tcp: ResolvedTcp | false) {
-    this.#tcp = tcp
+/** The dispatcher of one dial to this origin. Not an Agent, whose pool would hold 20 KiB for each idle stream. */
+export function dialDispatcher(tcp: ResolvedTcp | false, origin: URL | string, watch: Watch): Dispatcher {
+  // undici's 300 s would kill every quiet stream; layer 2 judges silence.
+  const own = { pipelining: 0, bodyTimeout: 0, headersTimeout: 0 }
+  return dispatcherOf(tcp, own, watch, options => new Client(origin, options))
+}
+
+/** A dispatcher for many requests, which keeps idle connections for the next ones and has undici's own timeouts. */
+export function pooledDispatcher(tcp: ResolvedTcp | false): Dispatcher {
+  return dispatcherOf(
+    tcp,
+    {},
+    connect => connect,
+    options => new Agent(options),
+  )
+}
+
+function dispatcherOf(
+  tcp: ResolvedTcp | false,
+  own: object,
+  watch: Watch,
+  direct: (options: Client.Options) => Dispatcher,
+): Dispatcher {
+  const hop = hopOptions(tcp)
+  const common = {
+    ...own,
+    allowH2: tcp !== false && tcp.allowH2,
+    // undici overrules the connector's own.
+    ...('localAddress' in hop && { localAddress: String(hop.localAddress) }),
+    connect: watch(connectorFor(tcp, hop)),
   }
-
-  /** The dispatcher for a request to this origin: the next hop of a redirect has its own. */
-  for(origin: URL | string): Dispatcher {
-    const dispatcher = this.#create(origin)
-    this.#dispatchers.push(dispatcher)
-    return dispatcher
+  const env = process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
+  const proxy = (tcp !== false && tcp.proxy) || env
+  if (proxy === undefined) return direct(common)
+  const proxied = {
+    ...common,
+    proxyTls: hop,
+    requestTls: hop,
+    clientFactory: (proxyOrigin: URL, { connect }: Pool.Options) =>
+      new Pool(proxyOrigin, { connect: watch(connect as Connector) }),
   }
-
-  /** Nothing stays behind: no socket, connected or not, no session, no request that waits. */
-  destroy(): void {
-    const reason = new Error('the dial is over')
-    for (const dispatcher of this.#dispatchers) dispatcher.destroy(reason).catch(() => {})
-    for (const socket of this.#sockets) socket.destroy(reason)
-  }
-
-  #create(origin: URL | string): Dispatcher {
-    const hop = hopOptions(this.#tcp)
-    const common = {
-      pipelining: 0,
-      // undici's 300 s would kill every quiet stream; layer 2 judges silence.
-      bodyTimeout: 0,
-      headersTimeout: 0,
-      allowH2: this.#tcp !== false && this.#tcp.allowH2,
-      // undici overrules the connector's own.
-      ...('localAddress' in hop && { localAddress: String(hop.localAddress) }),
-      connect: this.#watched(connectorFor(this.#tcp, hop)),
-    }
-    const env = process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
-    const proxy = (this.#tcp !== false && this.#tcp.proxy) || env
-    // Not an Agent, whose pool would hold 20 KiB for each idle stream.
-    if (proxy === undefined) return new Client(origin, common)
-    const proxied = {
-      ...common,
-      proxyTls: hop,
-      requestTls: hop,
-      clientFactory: (proxyOrigin: URL, { connect }: Pool.Options) =>
-        new Pool(proxyOrigin, { connect: this.#watched(connect as Connector) }),
-    }
-    if (proxy !== 'env') return new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
-    try {
-      return new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
-    } catch {
-      // undici's own error repeats the URL, and with it a password.
-      throw new SseError('ERR_SSE_REQUEST', 'tcp.proxy: HTTP_PROXY or HTTPS_PROXY is not a URL')
-    }
-  }
-
-  #watched(connect: Connector): Connector {
-    return (options, callback) => {
-      // The declaration says nothing of it, but the connector gives its socket out while it connects.
-      const socket: unknown = connect(options, callback)
-      if (socket instanceof Socket) this.#sockets.push(socket)
-      return socket as ReturnType<Connector>
-    }
+  if (proxy !== 'env') return new ProxyAgent({ ...proxied, uri: String(proxy) } as ProxyAgent.Options)
+  try {
+    return new EnvHttpProxyAgent(proxied as EnvHttpProxyAgent.Options)
+  } catch {
+    // undici's own error repeats the URL, and with it a password.
+    throw new SseError('ERR_SSE_REQUEST', 'tcp.proxy: HTTP_PROXY or HTTPS_PROXY is not a URL')
   }
 }
 

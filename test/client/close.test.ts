@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { DialAgent } from '../../src/dial-agent.ts'
 import type { SseError } from '../../src/errors.ts'
-import { DialAgent, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
+import { TCP_DEFAULTS } from '../../src/layers/tcp.ts'
 import { block, blocks, broken, type Consumer, expectNothingLeft, open, status, World } from './world.ts'
 
 describe('close()', () => {

@@ -3,7 +3,8 @@ import { createServer, type Server, TLSSocket } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { fetch } from 'undici'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { DialAgent, type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
+import { DialAgent } from '../../src/dial-agent.ts'
+import { type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
 
 const pem = (part: string) =>
   readFileSync(fileURLToPath(new URL(`../fixtures/self-signed.${part}.pem`, import.meta.url)))

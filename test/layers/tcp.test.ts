@@ -1,7 +1,8 @@
 import { createServer, type Server, Socket } from 'node:net'
 import { Agent, Client, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { checkDispatcher, DialAgent, type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
+import { DialAgent } from '../../src/dial-agent.ts'
+import { checkDispatcher, type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
 
 const resolved = (options: Partial<ResolvedTcp> = {}) => ({ ...TCP_DEFAULTS, ...options })
 const agentFor = (options: ResolvedTcp | false, origin = new URL(url).origin) =>

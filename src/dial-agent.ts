@@ -1,0 +1,48 @@
+import { Socket } from 'node:net'
+import type { Dispatcher } from 'undici'
+import { type Connector, dialDispatcher, type ResolvedTcp } from './layers/tcp.ts'
+
+/**
+ * What one dial connects with. Of its own, because undici can neither give up a connect that is under way nor leave an
+ * aborted request alone (it dials for it once more): only by destroying the whole agent does nothing stay behind. So each
+ * dial also has a socket and a name lookup of its own, and cannot meet the path that just failed.
+ */
+export class DialAgent {
+  readonly #tcp: ResolvedTcp | false
+  readonly #dispatchers: Dispatcher[] = []
+  readonly #sockets: Socket[] = []
+
+  constructor(tcp: ResolvedTcp | false) {
+    this.#tcp = tcp
+  }
+
+  /** The dispatcher for a request to this origin: the next hop of a redirect has its own. */
+  for(origin: URL | string): Dispatcher {
+    const dispatcher = dialDispatcher(this.#tcp, origin, connect => this.#watched(connect))
+    this.#dispatchers.push(dispatcher)
+    return dispatcher
+  }
+
+  /** Nothing stays behind: no socket, connected or not, no session, no request that waits. */
+  destroy(): void {
+    const reason = new Error('the dial is over')
+    for (const dispatcher of this.#dispatchers) dispatcher.destroy(reason).catch(() => {})
+    for (const socket of this.#sockets) socket.destroy(reason)
+  }
+
+  #watched(connect: Connector): Connector {
+    return (options, callback) => {
+      // The declaration says nothing of it, but the connector gives its socket out while it connects.
+      const socket: unknown = connect(options, callback)
+      if (socket instanceof Socket) this.#sockets.push(socket)
+      return socket as ReturnType<Connector>
+    }
+  }
+}
+
+/** Connects one dial, and ends with it, or with the connection that the dial became. */
+export function agentOfDial(url: URL, tcp: ResolvedTcp | false, signal: RequestInit['signal']): Dispatcher {
+  const agent = new DialAgent(tcp)
+  signal?.addEventListener('abort', () => agent.destroy(), { once: true })
+  return agent.for(url.origin)
+}
