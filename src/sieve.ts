@@ -58,7 +58,7 @@ export class Sieve {
   connected(cursor: string | undefined, asked: boolean): void {
     this.#dedupe.connected()
     this.#knowsAll = this.#dedupe.size >= this.#delivered
-    this.#replay.connected(cursor)
+    this.#replay.connected()
     this.#filter = this.#dedupe.armed
       ? new IdFilter([...this.#dedupe.ids(), ...this.#replay.ids()])
       : undefined

@@ -68,6 +68,23 @@ describe('a server that ignores the cursor and replays everything', () => {
   })
 })
 
+test('a full replay after the server emptied the cursor ends with the last event that came with an id', () => {
+  const stream = new Stream({ capacity: 1 })
+  stream.connection([...events(1, 3), event('')])
+  expect(ids(stream.connection([...events(1, 3), event(''), ...events(4, 5)], { asked: false }))).toEqual([
+    '',
+    '4',
+    '5',
+  ])
+})
+
+test('a full replay after a block without data moved the cursor ends with the last event that came with an id', () => {
+  const stream = new Stream({ capacity: 1 })
+  stream.connection([...events(1, 3), { data: 'without id' }, { data: 'nor this' }])
+  stream.cursor = 'an id without data'
+  expect(ids(stream.connection(events(1, 5)))).toEqual(['4', '5'])
+})
+
 test('a replay that is one event longer than the capacity is dropped whole', () => {
   const stream = new Stream({ capacity: 100 })
   stream.connection([event('first'), ...events(1, 100)])

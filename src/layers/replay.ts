@@ -39,15 +39,15 @@ export class ReplayDetector {
   #connectionEndChars = 0
   /** Id to data, from the last connection and the stream's start; `undefined` data where an id stood for two. */
   #known = new Map<string, string | undefined>()
-  #cursor = ''
+  /** The id of the last event that was delivered with one: there a full replay ends. */
+  #last = ''
   #replay: 'possible' | 'suspected' | 'running' | 'no' = 'no'
   /** How much of the stream's start a replay has brought, in its order. */
   #matched = 0
   #delivered = 0
   #dropped = 0
 
-  /** A new connection, resumed (or not) at `cursor`, the id in force. */
-  connected(cursor: string | undefined): void {
+  connected(): void {
     this.#known = new Map()
     for (const { id, data } of [...this.#streamStart, ...this.#connectionStart, ...this.#endPrints()]) {
       const ambiguous = this.#known.has(id) && this.#known.get(id) !== data
@@ -56,9 +56,7 @@ export class ReplayDetector {
     this.#connectionStart = []
     this.#connectionEnd = []
     this.#connectionEndChars = 0
-    this.#cursor = `${cursor ?? ''}\n`
-    const first = this.#streamStart[0]
-    this.#replay = first === undefined || first.id === this.#cursor ? 'no' : 'possible'
+    this.#replay = (this.#streamStart[0]?.id ?? this.#last) === this.#last ? 'no' : 'possible'
     this.#matched = 0
     this.#dropped = 0
   }
@@ -98,7 +96,7 @@ export class ReplayDetector {
     }
     if (this.#replay === 'no') return 'unknown'
     // A greeting that opens every connection looks like the stream's first event; the ones after it tell it apart.
-    // And a log that lost its end never brings the cursor: it cannot replay more than was delivered.
+    // And a log that lost its end never brings the last event: it cannot replay more than was delivered.
     const next = this.#streamStart[this.#matched]
     if ((next !== undefined && next.id !== key) || ++this.#dropped > this.#delivered) {
       this.#replay = 'no'
@@ -106,7 +104,7 @@ export class ReplayDetector {
     }
     this.#matched++
     const verdict = this.#replay === 'suspected' ? 'full-replay' : 'replayed'
-    this.#replay = key === this.#cursor ? 'no' : 'running'
+    this.#replay = key === this.#last ? 'no' : 'running'
     return verdict
   }
 
@@ -114,6 +112,8 @@ export class ReplayDetector {
   remember(events: readonly Identified[]): void {
     this.#delivered += events.length
     this.#keepEnd(events)
+    const last = events.findLast(({ id }) => id)?.id
+    if (last !== undefined) this.#last = [last, ''].join('\n')
     if (this.#connectionStart.length >= WINDOW) return
     for (const { id, data } of events) {
       if (!id) continue

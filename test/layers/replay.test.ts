@@ -13,7 +13,7 @@ const events = (from: number, to: number): Event[] =>
 /** A stream whose first connection brought these events, in reads of ten. */
 function streamOf(...sent: Event[]): ReplayDetector {
   const detector = new ReplayDetector()
-  detector.connected(undefined)
+  detector.connected()
   deliver(detector, sent)
   return detector
 }
@@ -23,14 +23,14 @@ function deliver(detector: ReplayDetector, sent: Event[]): void {
 }
 
 /** The verdicts on a further connection. */
-function verdicts(detector: ReplayDetector, cursor: string, sent: Event[]): string[] {
-  detector.connected(cursor)
+function verdicts(detector: ReplayDetector, sent: Event[]): string[] {
+  detector.connected()
   return sent.map(one => detector.judge(one, one.id))
 }
 
 describe('a server that replays everything', () => {
   test('is recognised by the stream’s first events, until the cursor has come again', () => {
-    const told = verdicts(streamOf(...events(1, 100)), '100', events(1, 102))
+    const told = verdicts(streamOf(...events(1, 100)), events(1, 102))
     expect(told).toEqual([
       'replayed',
       'full-replay',
@@ -41,101 +41,110 @@ describe('a server that replays everything', () => {
   })
 
   test('is recognised with more events than anybody remembers', () => {
-    const told = verdicts(streamOf(...events(1, 5_000)), '5000', events(1, 5_001))
+    const told = verdicts(streamOf(...events(1, 5_000)), events(1, 5_001))
     expect(told.slice(0, 5_000)).not.toContain('unknown')
     expect(told.at(-1)).toBe('unknown')
   })
 
+  test('ends with the last event that was delivered with an id, whatever events without one came beside it', () => {
+    const idless = [
+      { id: '', data: 'a' },
+      { id: '', data: 'b' },
+    ]
+    const told = verdicts(streamOf(...events(1, 100), ...idless), events(1, 102))
+    expect(told.slice(100)).toEqual(['unknown', 'unknown'])
+  })
+
   test('is recognised again on the connection after it', () => {
     const detector = streamOf(...events(1, 100))
-    verdicts(detector, '100', events(1, 100))
+    verdicts(detector, events(1, 100))
     deliver(detector, events(101, 110))
-    const told = verdicts(detector, '110', events(1, 111))
+    const told = verdicts(detector, events(1, 111))
     expect(told.indexOf('unknown')).toBe(110)
   })
 
   test('is not one that starts after the cursor, as asked', () => {
-    expect(verdicts(streamOf(...events(1, 100)), '100', events(101, 103))).toEqual(Array(3).fill('unknown'))
+    expect(verdicts(streamOf(...events(1, 100)), events(101, 103))).toEqual(Array(3).fill('unknown'))
   })
 
   test('is not one that starts in the middle', () => {
-    expect(verdicts(streamOf(...events(1, 100)), '100', events(40, 45))).toEqual(Array(6).fill('unknown'))
+    expect(verdicts(streamOf(...events(1, 100)), events(40, 45))).toEqual(Array(6).fill('unknown'))
   })
 
   test('is not one whose connections all open with the same greeting', () => {
     const greeting = event('hello')
-    const told = verdicts(streamOf(greeting, ...events(1, 100)), '100', [greeting, ...events(101, 105)])
+    const told = verdicts(streamOf(greeting, ...events(1, 100)), [greeting, ...events(101, 105)])
     expect(told.slice(1)).toEqual(Array(5).fill('unknown'))
   })
 
   test('is not one whose greeting has other data each time', () => {
     const detector = streamOf(event('hello', 'you are 1'), ...events(1, 50))
-    const told = verdicts(detector, '50', [event('hello', 'you are 2'), ...events(51, 55)])
+    const told = verdicts(detector, [event('hello', 'you are 2'), ...events(51, 55)])
     expect(told).not.toContain('full-replay')
     expect(told.slice(1)).toEqual(Array(5).fill('unknown'))
   })
 
   test('is believed no longer than there were events to replay, when its log has lost the cursor', () => {
     const detector = streamOf(...events(1, 40))
-    const told = verdicts(detector, '40', [...events(1, 39), ...events(1_001, 1_020)])
+    const told = verdicts(detector, [...events(1, 39), ...events(1_001, 1_020)])
     expect(told.slice(0, 39)).not.toContain('unknown')
     expect(told.slice(40)).toEqual(Array(19).fill('unknown'))
   })
 
   test('cannot be told when the whole stream was one event', () => {
-    expect(verdicts(streamOf(event(1)), '1', [event(1), event(2)])).toEqual(['unknown', 'unknown'])
+    expect(verdicts(streamOf(event(1)), [event(1), event(2)])).toEqual(['unknown', 'unknown'])
   })
 })
 
 describe('a server that numbers anew', () => {
   test('is recognised by a known id with other data', () => {
-    const told = verdicts(streamOf(...events(1, 10)), '10', [event(1, 'new'), event(2, 'newer')])
+    const told = verdicts(streamOf(...events(1, 10)), [event(1, 'new'), event(2, 'newer')])
     expect(told).toEqual(['reused', 'unknown'])
   })
 
   test('is recognised by the last 32 ids of the last connection', () => {
     const old = events(1, 200)
-    expect(verdicts(streamOf(...old), '200', [event(169, 'new')])).toEqual(['reused'])
-    expect(verdicts(streamOf(...old), '200', [event(168, 'new')])).toEqual(['unknown'])
+    expect(verdicts(streamOf(...old), [event(169, 'new')])).toEqual(['reused'])
+    expect(verdicts(streamOf(...old), [event(168, 'new')])).toEqual(['unknown'])
   })
 
   test('is recognised by the first 32 ids of the last connection', () => {
     const detector = streamOf(...events(1, 200))
-    verdicts(detector, '200', [])
+    verdicts(detector, [])
     deliver(detector, events(1_001, 1_200))
-    expect(verdicts(detector, '1200', [event(1_032, 'new')])).toEqual(['reused'])
+    expect(verdicts(detector, [event(1_032, 'new')])).toEqual(['reused'])
     const other = streamOf(...events(1, 200))
-    verdicts(other, '200', [])
+    verdicts(other, [])
     deliver(other, events(1_001, 1_200))
-    expect(verdicts(other, '1200', [event(1_033, 'new')])).toEqual(['unknown'])
+    expect(verdicts(other, [event(1_033, 'new')])).toEqual(['unknown'])
   })
 
   test('is recognised when long data differs in length, at its start or at its end', () => {
     const long = 'x'.repeat(5_000)
     for (const other of [`${long}x`, `y${long.slice(1)}`, `${long.slice(1)}y`]) {
-      expect(verdicts(streamOf(event(1, long), event(2)), '2', [event(1, other)])).toEqual(['reused'])
+      expect(verdicts(streamOf(event(1, long), event(2)), [event(1, other)])).toEqual(['reused'])
     }
   })
 
   test('is told once per connection', () => {
     const anew = events(1, 10).map(({ id }) => event(id, 'new'))
-    const told = verdicts(streamOf(...events(1, 10)), '10', anew)
+    const told = verdicts(streamOf(...events(1, 10)), anew)
     expect(told.filter(verdict => verdict === 'reused')).toHaveLength(1)
   })
 
   test('is not one that sends the same event again', () => {
-    expect(verdicts(streamOf(...events(1, 10)), '10', events(8, 11))).not.toContain('reused')
+    expect(verdicts(streamOf(...events(1, 10)), events(8, 11))).not.toContain('reused')
   })
 
   test('is not one whose id stood for two events before', () => {
     const detector = streamOf(event('x', 'a'), event('x', 'b'), ...events(1, 5))
-    expect(verdicts(detector, '5', [event('x', 'c')])).toEqual(['unknown'])
+    expect(verdicts(detector, [event('x', 'c')])).toEqual(['unknown'])
   })
 })
 
 test('nothing is suspected on a first connection, or before anything came', () => {
   const detector = new ReplayDetector()
-  detector.connected(undefined)
+  detector.connected()
   expect(detector.judge(event(1), '1')).toBe('unknown')
-  expect(verdicts(new ReplayDetector(), '', events(1, 3))).toEqual(Array(3).fill('unknown'))
+  expect(verdicts(new ReplayDetector(), events(1, 3))).toEqual(Array(3).fill('unknown'))
 })
