@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { bundle, scratchFolder } from './bundle.mjs'
+import { workAll } from './workers.mjs'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PATCHES = fileURLToPath(new URL('./mutants', import.meta.url))
+/** Within so many schedules each mutant has to be caught. */
+const RUNS = 2_000
+
+/** The patches, each with what it breaks, which is its first line. */
+export function mutants() {
+  const files = readdirSync(PATCHES).filter(name => name.endsWith('.patch'))
+  return files.sort().map(file => {
+    const text = readFileSync(join(PATCHES, file), 'utf8')
+    return { name: file.replace(/\.patch$/, ''), file: join(PATCHES, file), breaks: text.split('\n', 1)[0] }
+  })
+}
+
+/** A bundle of the simulation over a copy of src/ with the patch applied. */
+export async function bundleMutant({ name, file }, folder) {
+  const copy = join(folder, name, 'src')
+  cpSync(join(ROOT, 'src'), copy, { recursive: true })
+  try {
+    execFileSync('git', ['apply', '-p1', '--unidiff-zero', '--directory=.', file], {
+      cwd: join(folder, name),
+      stdio: 'pipe',
+    })
+  } catch (error) {
+    throw new Error(`${name}.patch no longer applies to src/: make it again\n${error.stderr}`)
+  }
+  return bundle(join(folder, `${name}.mjs`), copy)
+}
+
+/** Runs the named mutants, or all. Returns an exit code. */
+export async function runMutants(names, workers) {
+  const folder = scratchFolder()
+  const chosen = mutants().filter(({ name }) => names.length === 0 || names.includes(name))
+  const startedAt = Date.now()
+  const bundled = []
+  for (const mutant of chosen) bundled.push({ ...mutant, bundle: await bundleMutant(mutant, folder) })
+  const queue = [...bundled]
+  const rows = new Map()
+  const lane = async () => {
+    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      const [{ failure }] = await workAll(
+        mutant.bundle,
+        [{ runs: RUNS, seed: 1, shrink: false }],
+        1,
+        () => {},
+      )
+      const law = failure?.violations[0]?.law
+      rows.set(mutant.name, {
+        'caught after': failure?.runs ?? 'NOT CAUGHT',
+        law: law ?? '',
+        breaks: mutant.breaks,
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, lane))
+  console.table(Object.fromEntries([...rows].sort(([one], [other]) => (one < other ? -1 : 1))))
+  const missed = [...rows].filter(([, row]) => row.law === '').map(([name]) => name)
+  console.log(
+    `${rows.size - missed.length} of ${rows.size} mutants caught, ${Math.round((Date.now() - startedAt) / 1_000)} s`,
+  )
+  if (missed.length > 0) console.log(`not caught: ${missed.join(', ')}`)
+  return missed.length > 0 ? 1 : 0
+}
