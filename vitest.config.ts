@@ -26,8 +26,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // Needs root and half a minute of silence: npm run test:netns. Needs frameworks: npm run test:servers.
-    exclude: ['**/node_modules/**', 'test/netns/**', 'test/interop/servers/**'],
+    // Needs root and half a minute of silence: npm run test:netns. Needs frameworks: npm run test:servers. Needs Chromium: npm run test:browser.
+    exclude: ['**/node_modules/**', 'test/netns/**', 'test/interop/servers/**', 'test/browser/**'],
     testTimeout: 30_000,
     maxWorkers: 2,
   },

@@ -1,0 +1,2 @@
+/** The Chromium that the tests drive. */
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'

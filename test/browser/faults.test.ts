@@ -1,0 +1,138 @@
+import type { BrowserContext } from 'playwright-core'
+import type { ResilientSseOptions } from 'resilient-sse'
+import { answer, eventLog, FaultServer, rest, retry, type Step, stay } from 'resilient-sse/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RECOVERABLE, type Recoverable } from '../faults/matrix-cases.ts'
+import { FAST, positions, QUICK_RETRY } from '../faults/support.ts'
+import type { PlainOptions } from './in-page.ts'
+import { clientScript, openBrowser, PAGE, PLACES, Place, type PlaceKind, type Stream } from './places.ts'
+
+const COUNT = 60
+const log = eventLog({ count: COUNT, ids: 'opaque', bytes: [20, 2_000], seed: 67 })
+
+/** How long the native one is waited for after ours has everything: where it did not read `retry`, it waits 3 s each time. */
+const NATIVE_PATIENCE_MS = 9_000
+
+/** Faults that cannot be had in a page of the same origin. */
+const LEFT_OUT = new Set(['a redirect to another origin'])
+
+const faults = RECOVERABLE.filter(({ name, tls }) => !tls && !LEFT_OUT.has(name))
+
+let context: BrowserContext
+beforeAll(async () => {
+  context = await openBrowser()
+})
+afterAll(async () => {
+  await context.close()
+  console.log(`lost/doubled/hung\n${table()}`)
+})
+
+interface Outcome {
+  lost: number
+  doubled: number
+  /** Still open or connecting, with events missing, when the time was up. */
+  hung: number
+}
+const CLEAN: Outcome = { lost: 0, doubled: 0, hung: 0 }
+const outcomes = new Map<string, Outcome>()
+
+describe.concurrent.each(PLACES)('in a %s', kind => {
+  test.each(faults)('$name: nothing lost, nothing doubled, nothing hung', async fault => {
+    await using server = await startServer(fault)
+    await using place = await Place.open(context, kind, {
+      pageUrl: server.urlOf('/page'),
+      scriptUrl: server.urlOf('/client.js'),
+    })
+    const ours = await place.start({ kind: 'ours', url: '/ours', init: plainOptions(fault.options) })
+    const native = (await place.hasNative())
+      ? await place.start({ kind: 'native', url: '/native' })
+      : undefined
+    const outcome = await outcomeOf(ours, performance.now() + 20_000)
+    outcomes.set(`${fault.name} ${kind} ours`, outcome)
+    if (native)
+      outcomes.set(
+        `${fault.name} ${kind} native`,
+        await outcomeOf(native, performance.now() + NATIVE_PATIENCE_MS),
+      )
+    expect(outcome).toEqual(CLEAN)
+  })
+})
+
+/** The same script for both, each on a path of its own, from the origin of the page. */
+async function startServer(fault: Recoverable): Promise<FaultServer> {
+  return FaultServer.start({
+    log,
+    routes: {
+      '/page': [[answer(200, { headers: { 'content-type': 'text/html' }, body: PAGE })]],
+      '/client.js': [
+        [answer(200, { headers: { 'content-type': 'text/javascript' }, body: await clientScript() })],
+      ],
+      '/ours': scriptOf(fault, '/ours'),
+      '/native': scriptOf(fault, '/native'),
+    },
+  })
+}
+
+/** Two outages at seeded positions, then everything that is left. */
+function scriptOf({ name, legs, replays }: Recoverable, url: string): Step[][] {
+  const script: Step[][] = []
+  let sent = 0
+  for (const position of positions(name, 2, COUNT - 5)) {
+    const replayed = sent > 0 ? (replays?.again(sent) ?? 0) : 0
+    for (const [index, leg] of legs(position - sent, { url, elsewhere: url, replayed }).entries()) {
+      script.push(index === 0 && sent > 0 ? [...(replays?.words ?? []), ...leg.script] : leg.script)
+      sent += leg.brings
+    }
+  }
+  script.push([...(replays?.words ?? []), rest(), stay()])
+  // Chromium waits three seconds before it dials again, unless it is told otherwise.
+  const [first = [], ...others] = script
+  const quick = first.flatMap((step): Step[] => (step.do === 'send' ? [retry(QUICK_RETRY), step] : [step]))
+  return [quick, ...others]
+}
+
+function plainOptions({ headers, ...options }: ResilientSseOptions = {}): PlainOptions {
+  return {
+    ...(FAST as object),
+    // Chromium throws away what a page has not read yet of a body that breaks: a connection that sent events before it
+    // was reset may have brought nothing, and six such failures in a row are nothing special here.
+    breaker: { threshold: 20 },
+    ...(options as object),
+    ...(headers === undefined ? {} : { freshHeaders: { authorization: 'Bearer fresh' } }),
+  }
+}
+
+async function outcomeOf(stream: Stream, deadline: number): Promise<Outcome> {
+  for (;;) {
+    const { events, readyState } = await stream.look()
+    const times = new Map<string, number>()
+    for (const { lastEventId, data } of events) {
+      const key = `${lastEventId} ${data}`
+      times.set(key, (times.get(key) ?? 0) + 1)
+    }
+    const counts = Array.from(
+      { length: COUNT },
+      (_, index) => times.get(`${log.at(index).id} ${log.at(index).data}`) ?? 0,
+    )
+    const lost = counts.filter(count => count === 0).length
+    const doubled = counts.reduce((sum, count) => sum + Math.max(0, count - 1), 0)
+    const over = performance.now() >= deadline
+    if (lost === 0 || readyState === 2 || over) {
+      await stream.close()
+      return { lost, doubled, hung: lost > 0 && readyState !== 2 ? 1 : 0 }
+    }
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
+
+function table(): string {
+  const cell = (name: string, kind: PlaceKind, client: string) => {
+    const outcome = outcomes.get(`${name} ${kind} ${client}`)
+    return outcome ? `${outcome.lost}/${outcome.doubled}/${outcome.hung}` : '-'
+  }
+  return faults
+    .map(({ name }) =>
+      [name, ...PLACES.flatMap(kind => [cell(name, kind, 'native'), cell(name, kind, 'ours')])].join(' | '),
+    )
+    .join('\n')
+}
