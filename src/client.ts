@@ -179,7 +179,7 @@ export class Client {
       rotateAfterMs: maxConnectionMs && maxConnectionMs * (1 - 0.1 * Math.random()),
       onCommentParsed: () => this.#heard(),
       onComment: this.#options.onComment,
-      onRetry: ms => this.#recovery.backoff.serverAsked(ms),
+      onRetry: ms => this.#recovery.serverAsked(ms),
     })
     // Known from here on, so that a listener which closes the stream reaches it.
     this.#connection = connection

@@ -1,3 +1,4 @@
+export { type ResilientFetchOptions, resilientFetch } from './adapters/fetch.ts'
 export {
   type GapReason,
   type HistoryEntry,

@@ -9,14 +9,15 @@ import {
   resolveHeartbeat,
   resolveResume,
 } from './groups.ts'
-import { mayHaveBody, parseUrl, toHeaders } from './http.ts'
+import { parseUrl } from './http.ts'
 import type { BackoffOptions, ResolvedBackoff } from './layers/backoff.ts'
 import type { Breaker, BreakerOptions } from './layers/breaker.ts'
 import type { DedupeOptions, ResolvedDedupe } from './layers/dedupe.ts'
 import type { HeartbeatOptions, ResolvedHeartbeat } from './layers/heartbeat.ts'
 import type { ResolvedResume, ResumeOptions } from './layers/resume.ts'
-import { checkDispatcher, type ResolvedTcp, type TcpOptions } from './layers/tcp.ts'
+import type { ResolvedTcp, TcpOptions } from './layers/tcp.ts'
 import type { LifecycleListener } from './lifecycle.ts'
+import { checkConnections, checkRequest } from './request-checks.ts'
 import { resolveTcp } from './tcp-group.ts'
 
 /** What a `url`, `headers` or `body` function is told about the dial that it is asked for. */
@@ -103,6 +104,8 @@ export interface ResilientSseOptions {
    * for more than the events before them.
    */
   onComment?: ((comment: string) => void) | undefined
+  /** A `retry:` field, in milliseconds as the server wrote it; layer 4 heeds it in any case. */
+  onRetry?: ((ms: number) => void) | undefined
   /** Everything that happens to the stream; see docs/lifecycle.md. What it throws is ignored. */
   onLifecycle?: LifecycleListener | undefined
   /** Layer 1. `false`: no keepalive. */
@@ -153,6 +156,7 @@ const KNOWN = [
   'reconnectOnEnd',
   'isRetryable',
   'onComment',
+  'onRetry',
   'onLifecycle',
   'tcp',
   'heartbeat',
@@ -196,7 +200,7 @@ export function resolveOptions(url: UrlOption, given: ResilientSseOptions | unde
   if (options.maxConnectionMs !== undefined)
     checkNumber('maxConnectionMs', options.maxConnectionMs, 1_000, DAY_MS)
   checkBoolean('reconnectOnEnd', options.reconnectOnEnd)
-  for (const name of ['isRetryable', 'onComment', 'onLifecycle', 'fetch'] as const) {
+  for (const name of ['isRetryable', 'onComment', 'onRetry', 'onLifecycle', 'fetch'] as const) {
     if (options[name] !== undefined) checkFunction(name, options[name])
   }
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
@@ -226,57 +230,4 @@ export function resolveOptions(url: UrlOption, given: ResilientSseOptions | unde
 function groupOf(key: string): string | undefined {
   const group = Object.entries(GROUPS).find(([, names]) => (names as readonly string[]).includes(key))?.[0]
   return group === undefined ? undefined : `${group}.${key}`
-}
-
-function checkRequest(options: ResilientSseOptions & { method: string }): string {
-  if (typeof options.method !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(options.method)) {
-    refuse('method', options.method, 'an HTTP method')
-  }
-  const method = options.method.toUpperCase()
-  if (['CONNECT', 'TRACE', 'TRACK'].includes(method)) refuse('method', method, 'a method that fetch allows')
-  const { body, headers } = options
-  if (body !== undefined && body !== null && !mayHaveBody(method)) {
-    throw new SseError('ERR_SSE_OPTION', `body: ${method} has none; set method`)
-  }
-  if (body instanceof ReadableStream) {
-    throw new SseError(
-      'ERR_SSE_OPTION',
-      'body: a stream can be sent once only; give a function that makes a new one',
-    )
-  }
-  if (body !== undefined && body !== null && typeof body !== 'function' && !isBody(body)) {
-    refuse('body', body, 'a string, bytes, a Blob, FormData, URLSearchParams, or a function that gives one')
-  }
-  if (typeof headers !== 'function') checkHeaders(headers)
-  return method
-}
-
-/** Refuses at construction what {@link toHeaders} would refuse at the dial. */
-function checkHeaders(headers: HeadersOption | undefined): void {
-  try {
-    toHeaders(headers)
-  } catch (error) {
-    throw new SseError('ERR_SSE_OPTION', (error as SseError).message)
-  }
-}
-
-/** fetch sends whatever else it is given as text, such as "[object Object]". */
-function isBody(body: unknown): boolean {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  return isObject ? Object.getPrototypeOf(body) !== Object.prototype : typeof body === 'string'
-}
-
-/** Three ways to connect, of which one can take effect. */
-function checkConnections(options: ResilientSseOptions): void {
-  if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
-  for (const owner of ['fetch', 'dispatcher'] as const) {
-    if (options[owner] === undefined || !options.tcp) continue
-    throw new SseError(
-      'ERR_SSE_OPTION',
-      `tcp: cannot take effect beside ${owner}, which makes its own connections`,
-    )
-  }
-  if (options.fetch !== undefined && options.dispatcher !== undefined) {
-    throw new SseError('ERR_SSE_OPTION', 'dispatcher: cannot take effect beside fetch; bind it to that fetch')
-  }
 }

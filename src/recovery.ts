@@ -1,7 +1,7 @@
 import { SseCircuitOpenError, SseError } from './errors.ts'
 import type { Failure, Progress } from './failure.ts'
 import { Backoff, clampServerDelay } from './layers/backoff.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import { callSafely, type Lifecycle } from './lifecycle.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Pause } from './pause.ts'
 
@@ -61,6 +61,12 @@ export class Recovery {
     this.#doubtful = progress === 'news' ? 0 : this.backoff.failures
     this.backoff.healthy()
     if (this.#options.breaker) this.#options.breaker.healthy()
+  }
+
+  /** A `retry:` field. */
+  serverAsked(ms: number): void {
+    this.backoff.serverAsked(ms)
+    callSafely(this.#options.onRetry, ms)
   }
 
   /** Tells what becomes of the breaker, until the returned function is called: then a probe slot is given back, too. */

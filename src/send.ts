@@ -46,7 +46,8 @@ export async function send(
   }
 }
 
-function nextHop(hop: Hop, origin: URL, response: Response, redirects: number): Hop {
+/** The request that a redirect leads to. @throws SseHttpError `ERR_SSE_REDIRECT` when it may not be followed. */
+export function nextHop(hop: Hop, origin: URL, response: Response, redirects: number): Hop {
   const refuse = (why: string) => {
     const { status, headers } = response
     const url = publicUrl(hop.url)
