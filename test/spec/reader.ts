@@ -11,6 +11,7 @@ export async function readChunks(chunks: readonly Uint8Array[], perRead = 1): Pr
     cleanEnd: true,
     maxEventChars: 16_777_216,
     rotateAfterMs: undefined,
+    onCommentParsed: () => {},
     onComment: comment => reading.comments.push(comment),
     onRetry: ms => reading.retries.push(ms),
   })
