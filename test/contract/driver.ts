@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { Message, StreamParameters } from './client.ts'
 
 /** How long anything may take that is waited for, as in the public harness. */
-const PATIENCE_MS = 5_000
+export const PATIENCE_MS = 5_000
 
 /** Values that arrive in their own time, taken one by one. */
 class Inbox<Value> {
@@ -97,15 +97,15 @@ export class DrivenStream {
 
   static async begin(
     service: string,
-    parameters: Omit<StreamParameters, 'streamUrl'> = {},
+    parameters: Partial<StreamParameters> = {},
     answer?: Answer,
   ): Promise<DrivenStream> {
     const stream = new DrivenStream(answer)
     await once(stream.#server.listen(0, '127.0.0.1'), 'listening')
     const origin = `http://127.0.0.1:${(stream.#server.address() as AddressInfo).port}`
     const created = await post(service, {
-      ...parameters,
       streamUrl: `${origin}/stream`,
+      ...parameters,
       callbackUrl: `${origin}/callback`,
     })
     if (created.status !== 201) throw new Error(`${created.status}: ${await created.text()}`)

@@ -66,7 +66,7 @@ async function stopService({ url, child, closed }) {
 
 function testService(url) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const { status } = spawnSync(process.execPath, [vitest, 'run', 'test/contract/service.test.ts'], {
+  const { status } = spawnSync(process.execPath, [vitest, 'run', 'test/contract'], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, CONTRACT_SERVICE: url },
