@@ -12,7 +12,7 @@ export async function readChunks(chunks: readonly Uint8Array[], perRead = 1): Pr
     maxEventChars: 16_777_216,
     rotateAfterMs: undefined,
     onCommentParsed: () => {},
-    onComment: comment => reading.comments.push(comment),
+    onComment: comment => reading.comments.push({ comment, events: reading.events.length }),
     onRetry: ms => reading.retries.push(ms),
   })
   try {

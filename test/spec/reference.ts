@@ -2,7 +2,8 @@
 export interface Reading {
   /** `id`: the block's own; `lastEventId`: the one in force, as `EventSource` shows it. */
   events: { type: string; data: string; id: string | undefined; lastEventId: string }[]
-  comments: string[]
+  /** `events`: how many came before it. */
+  comments: { comment: string; events: number }[]
   /** Each reconnection time that was set. */
   retries: number[]
   /** The last event ID at the end; `undefined`: no block had one. */
@@ -23,8 +24,9 @@ export function referenceReading(bytes: Uint8Array): Reading {
   let id: string | undefined
   for (const line of linesOf(decode(bytes))) {
     if (line === '') dispatch()
-    else if (line[0] === ':') reading.comments.push(withoutSpace(line.slice(1)))
-    else processLine(line)
+    else if (line[0] === ':') {
+      reading.comments.push({ comment: withoutSpace(line.slice(1)), events: reading.events.length })
+    } else processLine(line)
   }
   return reading
 
