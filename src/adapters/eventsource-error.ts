@@ -13,7 +13,10 @@ export class EventSourceErrorEvent extends Event {
     super('error')
     this.error = error
     this.status = error === undefined ? 204 : error instanceof SseHttpError ? error.status : undefined
-    this.message = error?.message ?? 'The server answered 204: the stream is over'
+    // What a user's own function threw may be anything.
+    this.message = String(
+      error === undefined ? 'The server answered 204: the stream is over' : (error.message ?? error),
+    )
   }
 
   /** {@link status}, under the name that the package eventsource has for it. */

@@ -1,9 +1,16 @@
-import type { LifecycleEvent, ResilientSse, SseError, SseEvent } from '../index.ts'
+import type { LifecycleEvent, ResilientSse, SseError } from '../index.ts'
 import { EventSourceErrorEvent } from './eventsource-error.ts'
-import { type EventSourceInit, openStream } from './eventsource-options.ts'
+import type { EventSourceInit } from './eventsource-init.ts'
+import { openStream } from './eventsource-options.ts'
+import { SUPPORTED_OPTIONS } from './eventsource-spellings.ts'
 
-export { EventSourceErrorEvent } from './eventsource-error.ts'
-export type { EventSourceInit } from './eventsource-options.ts'
+export { EventSourceErrorEvent, EventSourceErrorEvent as ErrorEvent } from './eventsource-error.ts'
+export type {
+  EventSourceFetchInit,
+  EventSourceInit,
+  FetchLike,
+  FetchLikeResponse,
+} from './eventsource-init.ts'
 
 /** What each `on…` attribute and typed listener is called with. */
 export interface EventSourceEventMap {
@@ -20,11 +27,24 @@ export type ErrorEventLike = Event & Partial<EventSourceErrorEvent>
 // biome-ignore lint/suspicious/noExplicitAny: as in the DOM's own declaration, with which this one must agree.
 type Handler<This, OnEvent extends Event> = ((this: This, event: OnEvent) => any) | null
 
+// The DOM's names for these are missing in projects without its library.
+type Listener = ((event: Event) => unknown) | { handleEvent(event: Event): unknown }
+interface RemoveOptions {
+  capture?: boolean
+}
+interface AddOptions extends RemoveOptions {
+  once?: boolean
+  passive?: boolean
+  signal?: AbortSignal
+}
+
 /**
  * `EventSource` as the HTML standard has it (9.2), on top of the five layers: what ends another one for good, or leaves
  * it hanging, this one survives. docs/eventsource.md lists the differences; `conformance: 'whatwg'` turns them off.
  */
 export class EventSource extends EventTarget {
+  /** [launchdarkly-eventsource] The options beyond the DOM's that take effect here, for applications that look first. */
+  static readonly supportedOptions = SUPPORTED_OPTIONS
   static readonly CONNECTING = 0
   static readonly OPEN = 1
   static readonly CLOSED = 2
@@ -37,7 +57,7 @@ export class EventSource extends EventTarget {
   /** Whether a browser sends cookies to another origin, too. Without meaning on Node, which has no cookies. */
   readonly withCredentials: boolean
   readonly #stream: ResilientSse
-  readonly #handlers = new Map<string, { handler: unknown; listener: (event: Event) => void }>()
+  readonly #handlers = new Map<string, { handler: (event: Event) => unknown; listener: Listener }>()
   #readyState: 0 | 1 | 2 = 0
   #origin = ''
   /** Why the connection was lost or the dial failed, until an error event has told it. */
@@ -48,16 +68,22 @@ export class EventSource extends EventTarget {
    * @param init The options of the core, and those of the libraries that people come from; see {@link EventSourceInit}.
    * @throws DOMException `SyntaxError` when `url` is not one. SseError `ERR_SSE_OPTION`, naming the option.
    */
-  constructor(url: string | URL, init: EventSourceInit = {}) {
+  constructor(url: string | URL, init?: EventSourceInit | null) {
     super()
     const absolute = resolveUrl(url)
+    const options = init ?? {}
+    const { onLifecycle } = options
     this.url = absolute.href
-    this.withCredentials = Boolean(init.withCredentials)
-    this.#stream = openStream(absolute, init, event => {
-      this.#told(event)
-      return init.onLifecycle?.(event)
+    this.withCredentials = Boolean(options.withCredentials)
+    this.#stream = openStream(absolute, options, event => {
+      try {
+        // First, because a handler may close the stream, and nothing is told after its end.
+        return onLifecycle?.(event)
+      } finally {
+        this.#told(event)
+      }
     })
-    void this.#run(init.signal)
+    void this.#run()
   }
 
   /** CONNECTING 0, OPEN 1, CLOSED 2; CONNECTING also while a layer waits before the next dial. */
@@ -77,22 +103,15 @@ export class EventSource extends EventTarget {
     if (this.#readyState !== EventSource.CLOSED) this.#stream.reconnect()
   }
 
-  async #run(signal: AbortSignal | undefined): Promise<void> {
-    let error: unknown
+  async #run(): Promise<void> {
     try {
-      for await (const event of this.#stream) this.#deliver(event)
-      error = this.#loss
-    } catch (thrown) {
-      error = thrown
+      for await (const { event, data } of this.#stream) {
+        const lastEventId = this.#stream.lastEventId ?? ''
+        this.dispatchEvent(new MessageEvent(event || 'message', { data, lastEventId, origin: this.#origin }))
+      }
+    } catch {
+      // Its lifecycle has told how it ended.
     }
-    const wanted = this.#readyState === EventSource.CLOSED || signal?.aborted
-    this.#readyState = EventSource.CLOSED
-    if (!wanted) this.dispatchEvent(new EventSourceErrorEvent(error as SseError | undefined))
-  }
-
-  #deliver({ event = 'message', data }: SseEvent): void {
-    const lastEventId = this.#stream.lastEventId ?? ''
-    this.dispatchEvent(new MessageEvent(event || 'message', { data, lastEventId, origin: this.#origin }))
   }
 
   #told(event: LifecycleEvent): void {
@@ -101,63 +120,62 @@ export class EventSource extends EventTarget {
       this.#readyState = EventSource.OPEN
       // [spec] "the serialization of the origin of the event stream's final URL (i.e., the URL after redirects)"
       this.#origin = new URL(event.url).origin
-      this.#loss = undefined
       this.dispatchEvent(new Event('open'))
     } else if (event.type === 'drop') {
-      this.#readyState = EventSource.CONNECTING
       this.#loss = event.error
+    } else if (event.type === 'dial') {
+      // A connection that was given up on purpose is no error, nor is a token that was stale.
+      this.#readyState = EventSource.CONNECTING
+      this.#loss = undefined
     } else if (event.type === 'wait' && this.#loss !== undefined) {
       // [spec] "Reestablish the connection": an error event, then the wait. A loss that is final is told at the end.
-      const loss = this.#loss
-      this.#loss = undefined
-      this.dispatchEvent(new EventSourceErrorEvent(loss))
+      this.#readyState = EventSource.CONNECTING
+      this.#tellError(this.#loss)
+    } else if (event.type === 'close') {
+      // [spec] "Fail the connection"; `close()` and the signal are no failures.
+      this.#readyState = EventSource.CLOSED
+      if (event.reason === 'error') this.#tellError(event.error as SseError)
+      if (event.reason === 'end') this.#tellError(this.#loss)
     }
+  }
+
+  #tellError(error: SseError | undefined): void {
+    this.#loss = undefined
+    this.dispatchEvent(new EventSourceErrorEvent(error))
   }
 
   override addEventListener<Type extends keyof EventSourceEventMap>(
     type: Type,
     listener: (this: EventSource, event: EventSourceEventMap[Type]) => unknown,
-    options?: boolean | AddEventListenerOptions,
+    options?: boolean | AddOptions,
   ): void
   override addEventListener(
     type: string,
     listener: (this: EventSource, event: MessageEvent) => unknown,
-    options?: boolean | AddEventListenerOptions,
+    options?: boolean | AddOptions,
   ): void
-  override addEventListener(
-    type: string,
-    listener: EventListenerOrEventListenerObject | null,
-    options?: boolean | AddEventListenerOptions,
-  ): void
-  override addEventListener(
-    type: string,
-    listener: unknown,
-    options?: boolean | AddEventListenerOptions,
-  ): void {
-    super.addEventListener(type, listener as EventListener, options)
+  override addEventListener(type: string, listener: Listener | null, options?: boolean | AddOptions): void
+  override addEventListener(type: string, listener: unknown, options?: boolean | AddOptions): void {
+    super.addEventListener(type, listener as Listener, options)
   }
 
   override removeEventListener<Type extends keyof EventSourceEventMap>(
     type: Type,
     listener: (this: EventSource, event: EventSourceEventMap[Type]) => unknown,
-    options?: boolean | EventListenerOptions,
+    options?: boolean | RemoveOptions,
   ): void
   override removeEventListener(
     type: string,
     listener: (this: EventSource, event: MessageEvent) => unknown,
-    options?: boolean | EventListenerOptions,
+    options?: boolean | RemoveOptions,
   ): void
   override removeEventListener(
     type: string,
-    listener: EventListenerOrEventListenerObject | null,
-    options?: boolean | EventListenerOptions,
+    listener: Listener | null,
+    options?: boolean | RemoveOptions,
   ): void
-  override removeEventListener(
-    type: string,
-    listener: unknown,
-    options?: boolean | EventListenerOptions,
-  ): void {
-    super.removeEventListener(type, listener as EventListener, options)
+  override removeEventListener(type: string, listener: unknown, options?: boolean | RemoveOptions): void {
+    super.removeEventListener(type, listener as Listener, options)
   }
 
   get onopen(): Handler<EventSource, Event> {
@@ -190,21 +208,34 @@ export class EventSource extends EventTarget {
       if (known !== undefined) super.removeEventListener(type, known.listener)
       this.#handlers.delete(type)
     } else if (known !== undefined) {
-      known.handler = handler
+      known.handler = handler as (event: Event) => unknown
     } else {
       const entry = {
-        handler,
-        listener: (event: Event) => (entry.handler as EventListener).call(this, event),
+        handler: handler as (event: Event) => unknown,
+        listener: (event: Event) => entry.handler.call(this, event),
       }
       this.#handlers.set(type, entry)
       super.addEventListener(type, entry.listener)
     }
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'EventSource'
   }
 }
 
 for (const name of ['CONNECTING', 'OPEN', 'CLOSED'] as const) {
   Object.defineProperty(EventSource.prototype, name, { value: EventSource[name], enumerable: true })
 }
+// What other libraries look for before they hand over a fetch.
+Object.defineProperty(EventSource, Symbol.for('eventsource.supports-fetch-override'), { value: true })
+// What Node prints: not the query string, which may hold secrets.
+Object.defineProperty(EventSource.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(this: EventSource, _depth: number, _options: object, inspect: (value: unknown) => string): string {
+    const url = this.url.replace(/[?#].*/s, '')
+    return `EventSource ${inspect({ url, readyState: this.readyState, withCredentials: this.withCredentials })}`
+  },
+})
 
 function resolveUrl(url: string | URL): URL {
   try {
