@@ -80,6 +80,7 @@ export function resolveBackoff(given: BackoffOptions | undefined): ResolvedBacko
   checkNumber('backoff.factor', backoff.factor, 1, 10)
   checkNumber('backoff.resetAfterMs', backoff.resetAfterMs, 0, HOUR_MS)
   checkNumber('backoff.maxAttempts', backoff.maxAttempts, 1, Number.POSITIVE_INFINITY)
+  checkOneOf('backoff.retry', backoff.retry, ['floor', 'exact'])
   if (typeof backoff.jitter === 'number') checkNumber('backoff.jitter', backoff.jitter, 0, 1)
   else
     checkOneOf('backoff.jitter', backoff.jitter, ['full', 'equal', 'decorrelated'], ['a number from 0 to 1'])

@@ -1,4 +1,4 @@
-export { type ResilientFetchOptions, resilientFetch } from './adapters/fetch.ts'
+export { keepaliveFetch, type ResilientFetchOptions, resilientFetch } from './adapters/fetch.ts'
 export {
   type GapReason,
   type HistoryEntry,

@@ -196,7 +196,9 @@ export class Recovery {
   #pace(failure: Failure): number {
     const short = failure.opened && failure.events <= 1 && failure.tookMs < LEAST_POLL_MS
     this.#flaps = short ? this.#flaps + 1 : 0
-    if (this.#options.backoff === false || this.backoff.retryMs > clampServerDelay(0)) return 0
+    const { backoff } = this.#options
+    const slowest = backoff && backoff.retry === 'exact' ? 0 : clampServerDelay(0)
+    if (backoff === false || this.backoff.retryMs > slowest) return 0
     // Without news the count of failures grows instead, and after data alone there is a floor already.
     if (failure.progress === 'data' || (failure.progress === 'nothing' && !isCleanEnd(failure))) return 0
     // One break may happen to anybody; a clean end is the server's own doing.

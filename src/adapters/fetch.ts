@@ -1,8 +1,10 @@
 import { SseError } from '../errors.ts'
+import type { TcpOptions } from '../layers/tcp.ts'
 import { type ResilientSseOptions, resolveOptions } from '../options.ts'
 import { isEventStream } from '../outcome.ts'
 import { plainFetch } from '../plain-fetch.ts'
 import { acceptsStream, initOf, type PlainRequest, plainRequest } from '../plain-request.ts'
+import { resolveTcp } from '../tcp-group.ts'
 import { outliving } from './fetch/outliving.ts'
 
 /** The options of a stream, less those that each request brings itself. */
@@ -78,4 +80,14 @@ async function withinOpenTimeout(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/**
+ * Layer 1 alone: a `fetch` with TCP keepalive, connections that are kept for the next request, and the redirect rules of
+ * a stream. A stream that is asked for by GET has a connection of its own, which an abort ends in every state.
+ *
+ * @throws SseError `ERR_SSE_OPTION`, naming the option.
+ */
+export function keepaliveFetch(tcp?: TcpOptions | false): typeof globalThis.fetch {
+  return plainFetch(tcp === false ? false : resolveTcp(tcp), undefined)
 }

@@ -22,6 +22,12 @@ export interface BackoffOptions {
   resetAfterMs?: number | undefined
   /** Failures in a row before the last error is thrown. 1 to Infinity. Default Infinity: streams are meant to last. */
   maxAttempts?: number | undefined
+  /**
+   * What `retry:` means to this client. `'floor'` (default): the least wait, spread upwards by as much again, so that the
+   * clients of a server that ends all its streams at once do not come back together. `'exact'`: that wait and at most
+   * 100 ms more, for servers that end a stream on purpose and count on a prompt poll, as those of MCP do (SEP-1699).
+   */
+  retry?: 'floor' | 'exact' | undefined
 }
 
 export type ResolvedBackoff = { [Name in keyof BackoffOptions]-?: Exclude<BackoffOptions[Name], undefined> }
@@ -33,12 +39,15 @@ export const BACKOFF_DEFAULTS = {
   jitter: 'full',
   resetAfterMs: 10_000,
   maxAttempts: Number.POSITIVE_INFINITY,
+  retry: 'floor',
 } as const satisfies ResolvedBackoff
 
 /** What a server may ask for at most, by `retry:` or Retry-After: an hour. */
 export const MAX_SERVER_DELAY_MS = 3_600_000
 /** What `retry: 0` means: a poll may be quick, but it must never be a loop. */
 const MIN_SERVER_DELAY_MS = 100
+/** How far polls at an exact pace are spread. */
+const EXACT_SPREAD_MS = 100
 
 /** A delay that a server asked for, brought into the range that a timer and a user can live with. */
 export function clampServerDelay(ms: number): number {
@@ -70,9 +79,10 @@ export function jitteredDelay(input: DelayInput, options: ResolvedBackoff, rando
   const nominal = nominalDelay(input.failures, options)
   const { jitter, maxMs, baseMs } = options
   if (input.floorMs > 0) {
-    return jitter === 0
-      ? Math.max(input.floorMs, nominal)
-      : input.floorMs + random() * Math.max(input.floorMs, nominal)
+    if (jitter === 0) return Math.max(input.floorMs, nominal)
+    // From the second failure in a row on, an exact pace too is only a floor for the delays that grow.
+    const isExact = options.retry === 'exact' && input.failures <= 1
+    return input.floorMs + random() * (isExact ? EXACT_SPREAD_MS : Math.max(input.floorMs, nominal))
   }
   if (nominal === 0) return 0
   if (jitter === 'full') return random() * nominal

@@ -100,6 +100,15 @@ describe('a server that flaps', () => {
     expect(Math.min(...world.gaps)).toBeGreaterThanOrEqual(1_000)
   })
 
+  test('and ends on purpose is polled as promptly as it asks, by a client that takes its retry field as exact', async () => {
+    const world = new World(dial => ended(`retry: 100\n\n${block(dial.nr)}`))
+    const consumer = world.stream({ backoff: { retry: 'exact' } }).run()
+    await world.pass(10_000)
+    expect(Math.min(...world.gaps)).toBeGreaterThanOrEqual(100)
+    expect(Math.max(...world.gaps)).toBeLessThanOrEqual(200)
+    await consumer.stream.close()
+  })
+
   test('and ends after data without ids is asked once a second at most, whatever its retry field says', async () => {
     for (const retry of ['', 'retry: 0\n\n', 'retry: 150\n\n', 'retry: 900\n\n']) {
       const world = new World(() => ended(`${retry}data: x\n\n`))

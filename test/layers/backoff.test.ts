@@ -243,3 +243,19 @@ test('switched off, nothing is waited for, whatever happened', () => {
   expect([backoff.nextDelay(0), backoff.exhausted]).toEqual([0, false])
   expect([backoff.maxMs, backoff.resetAfterMs]).toEqual([0, 10_000])
 })
+
+describe('an exact pace', () => {
+  const EXACT = { retry: 'exact' } as const
+
+  test('is what the server asked for and at most 100 ms more, after an end in good health and after one failure', () => {
+    for (const failures of [0, 1]) expectRange(drawn(EXACT, failures, { floorMs: 500 }), 500, 600)
+  })
+
+  test('is a floor for the growing delays from the second failure in a row on', () => {
+    expectRange(drawn(EXACT, 4, { floorMs: 500 }), 500, 4_500)
+  })
+
+  test('changes nothing where the server did not ask', () => {
+    expectRange(drawn(EXACT, 3), 0, 2_000)
+  })
+})
