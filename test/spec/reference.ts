@@ -8,17 +8,26 @@ export interface Reading {
   retries: number[]
   /** The last event ID at the end; `undefined`: no block had one. */
   cursor: string | undefined
+  /** What the next request carries as Last-Event-ID; `undefined`: no such header. */
+  resumesAfter: string | undefined
 }
 
 /**
  * Reads an event stream as the HTML standard has it in 9.2.5 and 9.2.6: one character after the other, and all of it at
  * hand. It is there to be compared with, so it is slow and follows the text.
  *
- * Where the reader of this package differs on purpose: an event of more than `maxEventChars` ends the stream. Where the
- * standard leaves it open, both do as browsers do: a last line without its line end means nothing, not even `retry`.
+ * Where this package differs on purpose: an event of more than `maxEventChars` ends the stream, and an id that servers
+ * refuse in a header is not sent, but the newest one that they take. Where the standard leaves it open, both do as
+ * browsers do: a last line without its line end means nothing, not even `retry`.
  */
 export function referenceReading(bytes: Uint8Array): Reading {
-  const reading: Reading = { events: [], comments: [], retries: [], cursor: undefined }
+  const reading: Reading = {
+    events: [],
+    comments: [],
+    retries: [],
+    cursor: undefined,
+    resumesAfter: undefined,
+  }
   let data = ''
   let eventType = ''
   let id: string | undefined
@@ -47,7 +56,7 @@ export function referenceReading(bytes: Uint8Array): Reading {
   }
 
   function dispatch(): void {
-    if (id !== undefined) reading.cursor = id
+    if (id !== undefined) setId(id)
     if (data !== '') {
       const lastEventId = reading.cursor ?? ''
       reading.events.push({ type: eventType || 'message', data: data.slice(0, -1), id, lastEventId })
@@ -56,6 +65,18 @@ export function referenceReading(bytes: Uint8Array): Reading {
     eventType = ''
     id = undefined
   }
+
+  function setId(value: string): void {
+    reading.cursor = value
+    if (value === '') reading.resumesAfter = undefined
+    else if (headerMayHold(value)) reading.resumesAfter = value
+  }
+}
+
+/** Neither control characters, nor spaces at its ends, which are trimmed on the way. */
+function headerMayHold(id: string): boolean {
+  const hasControl = [...id].some(char => char < ' ' || char === '\u007f')
+  return !hasControl && id[0] !== ' ' && id.at(-1) !== ' '
 }
 
 /** [spec] "Streams must be decoded using the UTF-8 decode algorithm", which takes one BOM off. */
