@@ -15,7 +15,7 @@ export async function send(
   abort.signal.throwIfAborted()
   const init = { ...requestOf(hop, abort.signal), cache: 'no-store' as const }
   // [Fetch] across origins this header asks for a preflight, which the URL's parameter makes needless.
-  if (hop.cursorInUrl && hop.url.origin !== globalThis.location?.origin) init.headers.delete('last-event-id')
+  if (hop.cursorInUrl && hop.url.origin !== globalThis.origin) init.headers.delete('last-event-id')
   const answer = await transport.fetch(hop.url, init, onWritten)
   const url = answer.response.url === '' ? hop.url : new URL(answer.response.url)
   return judged(answer, url, { abort, everOpened, mayBeUnframed: transport.mayBeUnframed })

@@ -22,9 +22,10 @@ export interface StartOptions {
   /** Types of events beside `message` to listen to. */
   types?: string[]
   /** Closes the stream when it opens, or at this event (1 is the first). */
-  closeAt?: 'open' | number
+  closeAt?: 'open' | number | undefined
+  closeAfterMs?: number | undefined
   /** Asks for a new connection after this many events. */
-  reconnectAfter?: number
+  reconnectAfter?: number | undefined
 }
 
 export interface SeenError {
@@ -53,7 +54,15 @@ interface Run {
 
 const runs: Run[] = []
 
-function start({ kind, url, init = {}, types = [], closeAt, reconnectAfter }: StartOptions): number {
+function start({
+  kind,
+  url,
+  init = {},
+  types = [],
+  closeAt,
+  closeAfterMs,
+  reconnectAfter,
+}: StartOptions): number {
   const seen: Seen = {
     events: [],
     told: [],
@@ -94,6 +103,7 @@ function start({ kind, url, init = {}, types = [], closeAt, reconnectAfter }: St
   for (const type of new Set(['message', ...types])) {
     if (type !== 'open' && type !== 'error') source.addEventListener(type, onEvent)
   }
+  if (closeAfterMs !== undefined) setTimeout(() => source.close(), closeAfterMs)
   return runs.push({ source, seen }) - 1
 }
 
