@@ -45,9 +45,9 @@ interface AddOptions extends RemoveOptions {
 export class EventSource extends EventTarget {
   /** [launchdarkly-eventsource] The options beyond the DOM's that take effect here, for applications that look first. */
   static readonly supportedOptions = SUPPORTED_OPTIONS
-  static readonly CONNECTING = 0
-  static readonly OPEN = 1
-  static readonly CLOSED = 2
+  declare static readonly CONNECTING: 0
+  declare static readonly OPEN: 1
+  declare static readonly CLOSED: 2
   declare readonly CONNECTING: 0
   declare readonly OPEN: 1
   declare readonly CLOSED: 2
@@ -68,7 +68,7 @@ export class EventSource extends EventTarget {
    * @param init The options of the core, and those of the libraries that people come from; see {@link EventSourceInit}.
    * @throws DOMException `SyntaxError` when `url` is not one. SseError `ERR_SSE_OPTION`, naming the option.
    */
-  constructor(url: string | URL, init?: EventSourceInit | null) {
+  constructor(url: string | URL, init: EventSourceInit | null = {}) {
     super()
     const absolute = resolveUrl(url)
     const options = init ?? {}
@@ -156,7 +156,8 @@ export class EventSource extends EventTarget {
   ): void
   override addEventListener(type: string, listener: Listener | null, options?: boolean | AddOptions): void
   override addEventListener(type: string, listener: unknown, options?: boolean | AddOptions): void {
-    super.addEventListener(type, listener as Listener, options)
+    // Node warns of null, which the DOM takes without a word.
+    if (listener !== null) super.addEventListener(type, listener as Listener, options)
   }
 
   override removeEventListener<Type extends keyof EventSourceEventMap>(
@@ -175,7 +176,7 @@ export class EventSource extends EventTarget {
     options?: boolean | RemoveOptions,
   ): void
   override removeEventListener(type: string, listener: unknown, options?: boolean | RemoveOptions): void {
-    super.removeEventListener(type, listener as Listener, options)
+    if (listener !== null) super.removeEventListener(type, listener as Listener, options)
   }
 
   get onopen(): Handler<EventSource, Event> {
@@ -224,8 +225,9 @@ export class EventSource extends EventTarget {
   }
 }
 
-for (const name of ['CONNECTING', 'OPEN', 'CLOSED'] as const) {
-  Object.defineProperty(EventSource.prototype, name, { value: EventSource[name], enumerable: true })
+for (const [value, name] of ['CONNECTING', 'OPEN', 'CLOSED'].entries()) {
+  for (const holder of [EventSource, EventSource.prototype])
+    Object.defineProperty(holder, name, { value, enumerable: true })
 }
 // What other libraries look for before they hand over a fetch.
 Object.defineProperty(EventSource, Symbol.for('eventsource.supports-fetch-override'), { value: true })
