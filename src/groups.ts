@@ -77,6 +77,7 @@ export function resolveBackoff(given: BackoffOptions | undefined): ResolvedBacko
   const backoff = withDefaults(BACKOFF_DEFAULTS as ResolvedBackoff, given)
   checkNumber('backoff.baseMs', backoff.baseMs, 0, HOUR_MS)
   checkNumber('backoff.maxMs', backoff.maxMs, 1, HOUR_MS)
+  if (given?.maxMs === undefined) backoff.maxMs = Math.max(backoff.maxMs, backoff.baseMs)
   checkNumber('backoff.factor', backoff.factor, 1, 10)
   checkNumber('backoff.resetAfterMs', backoff.resetAfterMs, 0, HOUR_MS)
   checkNumber('backoff.maxAttempts', backoff.maxAttempts, 1, Number.POSITIVE_INFINITY)

@@ -49,6 +49,12 @@ test('what was given stands beside the defaults of its group', () => {
   })
 })
 
+test('a first delay beyond the longest delay by default raises it, unless it was given, too', () => {
+  expect(resolve({ backoff: { baseMs: 30_000 } }).backoff).toMatchObject({ maxMs: 30_000 })
+  expect(resolve({ backoff: { baseMs: 30_000, maxMs: undefined } }).backoff).toMatchObject({ maxMs: 30_000 })
+  expect(resolve({ backoff: { baseMs: 30_000, maxMs: 20_000 } }).backoff).toMatchObject({ maxMs: 20_000 })
+})
+
 test('what the caller changes afterwards changes nothing', () => {
   const backoff = { baseMs: 50 }
   const resolved = resolve({ backoff })

@@ -5,7 +5,7 @@ export interface BackoffOptions {
    * process to be replaced, short enough to go unnoticed. 0 frees the first retry only; the ones after it start at 500.
    */
   baseMs?: number | undefined
-  /** The longest delay before jitter, in milliseconds. 1 to 3,600,000. Default 16,000 (the sixth failure in a row). */
+  /** The longest delay before jitter, in milliseconds. 1 to 3,600,000. Default 16,000 (the sixth failure in a row), or `baseMs` if longer. */
   maxMs?: number | undefined
   /** Growth per failure. 1 to 10. Default 2. */
   factor?: number | undefined
