@@ -79,13 +79,11 @@ export class Intake {
       this.#run.lastId = id
     }
     if (sifted.batch.events.length > 0) this.endRun()
+    const { gap } = sifted
+    if (gap !== undefined) this.#gap({ reason: gap.reason, after: before, before: gap.before }, gap.at)
     // What follows by another numbering is not told a second time, as skipped.
-    if (sifted.gap?.reason === 'ids-reused') this.#lastId = undefined
-    if (sifted.gap !== undefined) {
-      const { reason, before: next, at } = sifted.gap
-      this.#gap({ reason, after: before, before: next }, at)
-    }
-    if (this.cursor.checksOrder) this.#checkOrder(sifted.batch)
+    const anewAt = gap?.reason === 'ids-reused' ? gap.at : undefined
+    if (this.cursor.checksOrder) this.#checkOrder(sifted.batch, anewAt)
     if (this.progress !== 'news') this.#judgeProgress(sifted.batch)
     return this.#fatal === undefined ? sifted.batch : firstOf(sifted.batch, this.#fatal.at)
   }
@@ -106,20 +104,22 @@ export class Intake {
     this.#run = undefined
   }
 
-  #checkOrder(batch: Batch): void {
+  /** `anewAt`: where another numbering begins. */
+  #checkOrder(batch: Batch, anewAt: number | undefined): void {
     for (const [index, { id }] of batch.events.entries()) {
+      // A gap ahead of the one that was found first takes its place; nothing from behind a gap is delivered.
+      if (this.#fatal !== undefined && index >= this.#fatal.at) return
       if (!id) continue
-      if (this.#lastId && this.cursor.skipped(this.#lastId, id)) {
+      if (index === anewAt) this.#lastId = undefined
+      if (this.#lastId && this.cursor.skipped(this.#lastId, id))
         this.#gap({ reason: 'missing', after: this.#lastId, before: id }, index)
-        if (this.#fatal !== undefined) return
-      }
       this.#lastId = id
     }
   }
 
   /** `at`: how many events of the batch come before it. */
   #gap(gap: { reason: GapReason; after: string | undefined; before: string | undefined }, at: number): void {
-    if (!this.#tellsGaps || this.#fatal !== undefined) return
+    if (!this.#tellsGaps) return
     this.#lifecycle.tell('gap', gap)
     if (this.#throwsGaps) this.#fatal = { error: new SseGapError(gap), at }
   }

@@ -77,6 +77,28 @@ describe('gaps', () => {
     ])
   })
 
+  test('events ahead of a new numbering, in one read with it, are checked by the old one', async () => {
+    const anew = block(6) + block(1, 'new') + block(2, 'new')
+    const world = new World([() => broken(blocks(1, 3)), () => open(anew)])
+    const consumer = world.stream({ resume: { isNext: 'decimal' } }).run()
+    await world.pass(5_000)
+    expect(consumer.tellings('gap').map(({ reason, after, before }) => [reason, after, before])).toEqual([
+      ['ids-reused', '3', '1'],
+      ['missing', '3', '6'],
+    ])
+  })
+
+  test("of two gaps in one read the earlier ends the stream, with onGap: 'throw'", async () => {
+    // A new process that knows of event 5 alone is sent 3 to 6: 3 does not follow, and 5 says that the server began there.
+    const world = new World(() => open(blocks(3, 6)))
+    const resume = { lastEventId: '5', isNext: 'decimal', onGap: 'throw' } as const
+    const consumer = world.stream({ resume }).run()
+    await world.settle()
+    expect(consumer.tellings('gap').map(({ reason }) => reason)).toEqual(['cursor-ignored', 'missing'])
+    expect(consumer.error).toMatchObject({ code: 'ERR_SSE_GAP', reason: 'missing', after: '5', before: '3' })
+    expect(consumer.data).toEqual([])
+  })
+
   test('a replayed event is no skipped one', async () => {
     const world = new World([() => broken(blocks(1, 5)), () => open(blocks(4, 6))])
     const consumer = world.stream({ resume: { isNext: 'decimal' } }).run()
