@@ -20,12 +20,26 @@ export function openStream(url: URL, init: EventSourceInit, onLifecycle: Lifecyc
   if (given.onLifecycle !== undefined && typeof given.onLifecycle !== 'function')
     refuseOption('onLifecycle', 'is not a function')
   const spelled = inOurSpelling(given)
-  const options = withOurDefaults(conformance === 'whatwg', spelled.options)
+  const options = withOurDefaults(conformance === 'whatwg', withCursor(spelled.options))
   const cookies = omitCredentials ? 'omit' : withCredentials ? 'include' : undefined
   try {
     return new ResilientSse(url, withCookies(cookies, { ...options, onLifecycle }))
   } catch (error) {
     throw error instanceof SseError ? asGiven(error, spelled.givenAs) : error
+  }
+}
+
+/** [launchdarkly-eventsource] Last-Event-ID among the headers is where to start; the core keeps the cursor elsewhere. */
+function withCursor(given: ResilientSseOptions): ResilientSseOptions {
+  const { headers, resume = {} } = given
+  if (!isGroup(headers) || !isGroup(resume) || resume.lastEventId !== undefined) return given
+  const [name, id] = Object.entries(headers).find(([key]) => /^last-event-id$/i.test(key)) ?? []
+  if (name === undefined || typeof id !== 'string') return given
+  const { [name]: _, ...others } = headers
+  return {
+    ...given,
+    headers: others as Record<string, string>,
+    resume: { ...resume, ...(id && { lastEventId: id }) },
   }
 }
 

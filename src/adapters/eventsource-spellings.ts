@@ -18,7 +18,8 @@ const SPELLINGS = {
   initialRetryDelayMillis: (baseMs: number) => ({ backoff: { baseMs } }),
   maxBackoffMillis: (maxMs: number) => ({ backoff: maxMs === 0 ? { factor: 1 } : { maxMs } }),
   jitterRatio(ratio: number, name) {
-    if (!(ratio >= 0 && ratio <= 1)) refuseOption(name, 'is not a number from 0 to 1')
+    if (typeof ratio !== 'number' || !(ratio >= 0 && ratio <= 1))
+      refuseOption(name, 'is not a number from 0 to 1')
     return { backoff: { jitter: ratio } }
   },
   retryResetIntervalMillis(resetAfterMs: number, name) {
@@ -128,6 +129,8 @@ export function isGroup(value: unknown): value is Options {
 /** The core takes as much from a delay as it adds; theirs only takes. The middle of the range says the same. */
 function jitteredBelow(backoff: BackoffOptions): BackoffOptions {
   const { baseMs = 500, maxMs = Math.max(16_000, baseMs), jitter } = backoff
+  // What is no number is left for the core to refuse.
+  if (typeof baseMs !== 'number' || typeof maxMs !== 'number') return backoff
   const half = (jitter as number) / 2
   const middle = 1 - half
   return { ...backoff, baseMs: baseMs * middle, maxMs: maxMs * middle, jitter: half / middle }
