@@ -84,7 +84,7 @@ export class Sieve {
       if (!id) continue
       if (!this.#replay.expects && !filter.mayHold(id)) {
         // Certainly new, and quickly told: how a resumed connection should go on.
-        this.#news = true
+        this.#news ||= isNews(event)
         continue
       }
       const { known, reason } = this.#judge(event, id)
@@ -111,12 +111,12 @@ export class Sieve {
     if (judgement !== 'unknown' && !known && this.#knowsAll) {
       // The log lost its end before it went on.
       this.#replay.interrupt()
-      this.#news = true
+      this.#news ||= isNews(event)
       return NEWS
     }
     if (judgement === 'full-replay') return this.#asked ? { known: true, reason: 'cursor-ignored' } : REPLAYED
     if (judgement === 'unknown' && !known) {
-      this.#news = true
+      this.#news ||= isNews(event)
       return NEWS
     }
     if (id !== this.#cursor) return REPLAYED
@@ -160,4 +160,9 @@ export class Sieve {
     this.#dedupe.remember(events)
     this.#replay.remember(events)
   }
+}
+
+/** An empty event is a greeting, with a new id on each connection: it says nothing of the place where that began. */
+function isNews({ data }: SseEvent): boolean {
+  return data !== ''
 }

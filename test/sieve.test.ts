@@ -98,6 +98,13 @@ test('an overlap is dropped without a gap', () => {
   expect(stream.gaps).toEqual([])
 })
 
+test('an empty event as a greeting, ahead of the cursor’s own event, is no place of its own', () => {
+  const stream = new Stream()
+  stream.connection(events(1, 10))
+  expect(ids(stream.connection([event('hello-2', ''), ...events(10, 11)]))).toEqual(['hello-2', '11'])
+  expect(stream.gaps).toEqual([])
+})
+
 test('a server that starts at a place of its own, before the cursor, is told as a gap', () => {
   const stream = new Stream()
   stream.connection(events(51, 100))
