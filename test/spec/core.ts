@@ -45,7 +45,7 @@ class CoreClient {
       onLifecycle: ({ type, ...body }) => {
         if (type === 'open') told.push('open')
         if (type === 'wait') told.push('error: connecting')
-        if (type === 'open' && client.closeAt === 'open') void this.#stream.close()
+        if (type === 'open' && client.closeAt === 'open') void this.close()
         if (type !== 'close') return
         const { reason } = body as { reason: string }
         this.observed.state = reason === 'end' ? 'ended' : reason === 'error' ? 'failed' : 'closed'

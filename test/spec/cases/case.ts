@@ -153,11 +153,20 @@ export function hexOf(bytes: Uint8Array): string {
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** The alphabet of base64 in random order: text without a line end, of which no two parts are alike. */
+const drawn = new Map<string, string>()
+
+/** The alphabet of base64 in random order: text without a line end, of which no two parts are alike. Drawn once. */
 export function lettersOf({ letters, seed }: Letters): string {
-  const codes = new Uint8Array(letters)
+  const key = `${letters} from ${seed}`
+  const text = drawn.get(key) ?? drawLetters(letters, seed)
+  drawn.set(key, text)
+  return text
+}
+
+function drawLetters(count: number, seed: number): string {
+  const codes = new Uint8Array(count)
   let state = seed
-  for (let at = 0; at < letters; at++) {
+  for (let at = 0; at < count; at++) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     codes[at] = ALPHABET.charCodeAt(state >>> 26)
   }

@@ -152,7 +152,7 @@ const reconnection: Row[] = [
     answers: [{ body: ['data: Hello\n\n'] }, { body: ['data: Thanks\n\n', ...heartbeats()] }],
     expected: {
       events: [event('Hello'), event('Thanks')],
-      dials: [{}, { afterMs: { least: 450, most: 5_000 } }],
+      dials: [{}, { afterMs: { least: 450, most: 15_000 } }],
       state: 'open',
       told: ['open', 'event', 'error: connecting', 'open', 'event'],
     },

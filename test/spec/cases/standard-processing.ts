@@ -66,14 +66,14 @@ const rows: Row[] = [
   {
     id: 'close-while-waiting',
     name: '9.2.2 interface: close() between two connections prevents the second',
-    client: { closeAfterMs: 500 },
-    answers: [{ body: ['retry: 1000\nid: 1\ndata: x\n\n'], end: 'clean' }, AGAIN],
+    client: { closeAfterMs: 1_500 },
+    answers: [{ body: ['retry: 2000\nid: 1\ndata: x\n\n'], end: 'clean' }, AGAIN],
     expected: {
       events: [event('x', '1')],
       dials: [{}],
       state: 'closed',
       told: ['open', 'event', 'error: connecting'],
-      quietMs: 1_800,
+      quietMs: 3_000,
     },
   },
   {
@@ -166,8 +166,8 @@ const rows: Row[] = [
       // The standard allows for more than the reconnection time.
       dials: [
         {},
-        { lastEventId: '1', afterMs: { least: 390, most: 2_000 } },
-        { lastEventId: '2', afterMs: { least: 390, most: 2_000 } },
+        { lastEventId: '1', afterMs: { least: 390, most: 15_000 } },
+        { lastEventId: '2', afterMs: { least: 390, most: 15_000 } },
       ],
       state: 'open',
     },
@@ -228,13 +228,13 @@ const rows: Row[] = [
   {
     id: 'comments-keep-alive',
     name: '9.2.7 authoring notes: a comment every so often keeps the connection',
-    client: { silenceMs: 500 },
+    client: { silenceMs: 1_000 },
     answers: [
-      { body: [...Array.from({ length: 8 }, () => [':\n', { pauseMs: 150 }]).flat(), 'data: x\n\n'] },
+      { body: [...Array.from({ length: 14 }, () => [':\n', { pauseMs: 150 }]).flat(), 'data: x\n\n'] },
     ],
     expected: {
       events: [event('x')],
-      comments: Array.from({ length: 8 }, () => ''),
+      comments: Array.from({ length: 14 }, () => ''),
       dials: [{}],
       state: 'open',
       told: ['open', 'event'],

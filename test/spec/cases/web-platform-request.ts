@@ -114,9 +114,9 @@ const rows: Row[] = [
   {
     id: 'eventsource-request-cancellation',
     name: 'a request that is given up before its answer tells nothing',
-    client: { closeAfterMs: 200 },
-    answers: [{ delayMs: 600, body: ['retry:1000\ndata:abc\n\n'] }],
-    expected: { events: [], dials: [{}], state: 'closed', told: [], quietMs: 600 },
+    client: { closeAfterMs: 1_500 },
+    answers: [{ delayMs: 3_000, body: ['retry:1000\ndata:abc\n\n'] }],
+    expected: { events: [], dials: [{}], state: 'closed', told: [], quietMs: 1_800 },
   },
 ]
 
