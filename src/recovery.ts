@@ -55,10 +55,11 @@ export class Recovery {
    * comment or a priming event is none: flapping servers send them each time.
    */
   received(progress: Progress, openedAt: number): void {
+    if (progress === 'news') this.#doubtful = 0
     if (this.#healthy) return
     this.#healthy = progress === 'news' || performance.now() - openedAt >= this.backoff.resetAfterMs
     if (!this.#healthy) return
-    this.#doubtful = progress === 'news' ? 0 : this.backoff.failures
+    if (progress !== 'news') this.#doubtful = this.backoff.failures
     this.backoff.healthy()
     if (this.#options.breaker) this.#options.breaker.healthy()
   }

@@ -110,6 +110,19 @@ describe('heartbeat', () => {
     expect(consumer.tellings('stall')).toMatchObject([{ phase: 'dead' }])
   })
 
+  test('a death brings back no failures of a connection that brought an event after it was forgiven for its age', async () => {
+    const body = new Body()
+    const world = new World([() => status(503), () => body.response(), () => open()])
+    const consumer = world.stream().run()
+    await world.pass(15_000)
+    body.send(': age\n\n')
+    await world.settle()
+    body.send(block(1))
+    await world.pass(200_000)
+    expect(consumer.tellings('drop').map(({ reason }) => reason)).toEqual(['refused', 'silence'])
+    expect(consumer.tellings('wait').map(({ failures }) => failures)).toEqual([1, 1])
+  })
+
   test('a death brings back the failures that age alone had forgiven', async () => {
     // Lives long enough to be forgiven for its bytes, then goes silent: five times over.
     const world = new World(() => {
