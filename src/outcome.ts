@@ -8,14 +8,14 @@ const REDIRECT_STATUS = new Set([301, 302, 303, 307, 308])
 /** `cause.code`s of a server certificate that was refused (Node, OpenSSL). */
 const CERTIFICATE_CODE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|CRL_|INVALID_CA|PATH_LENGTH_|INVALID_PURPOSE|ERROR_IN_CERT|ERROR_IN_CRL)/
+/** `cause.code`s that come before there is a connection. */
+const CONNECT_CODE = /^(EAI_|ENOTFOUND|ECONNREFUSED|EHOST|ENET|EADDR|UND_ERR_CONNECT)/
 /**
  * `cause.code`s of the network: libuv's (files too: a socket may be one), getaddrinfo's, TLS's, undici's, the parser's.
  * UND_ERR_ABORTED is one: so undici calls a proxy that answers CONNECT with 502, as they do while they restart.
  */
-/** `cause.code`s that come before there is a connection. */
-const CONNECT_CODE = /^(EAI_|ENOTFOUND|ECONNREFUSED|EHOST|ENET|EADDR|UND_ERR_CONNECT)/
 const NETWORK_CODE =
-  /^(E(AI_[A-Z]+|ADDR[A-Z]+|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|HTTPParserError$|UND_ERR_(?!INVALID_ARG|CLOSED$|DESTROYED$|NOT_SUPPORTED|REQ_CONTENT))/
+  /^(E(AI_|ADDR|CONN|HOST|NET|NOTFOUND|MFILE|NFILE|NOBUFS|NOENT|PIPE|PROTO|TIMEDOUT|TIMEOUT|DESTRUCTION|SERVFAIL|REFUSED|NODATA)|ERR_SSL_|ERR_TLS_|ERR_HTTP2_|ERR_STREAM_PREMATURE_CLOSE|HPE_|HTTPParserError|UND_ERR_(?!INVALID_ARG|CLOSED|DESTROYED|NOT_SUPPORTED|REQ_CONTENT))/
 
 export function isRedirect(status: number): boolean {
   return REDIRECT_STATUS.has(status)
@@ -78,8 +78,8 @@ export function judgeResponse(
 
 /** Retry-After in milliseconds (RFC 9110, 10.2.3): seconds or a date; `undefined` when absent or neither. */
 export function retryAfter(headers: Headers, now: number): number | undefined {
-  const value = headers.get('retry-after')?.trim()
-  if (value === undefined) return undefined
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1_000
   // Date.parse takes more than HTTP does ('1.5' is a day in 2001), and the old form without a zone for local time.
   const date = /^[A-Z][a-z]+,? /.test(value) ? Date.parse(value.replace(/(?<! GMT)$/, ' GMT')) : Number.NaN
@@ -96,17 +96,17 @@ export function dialFailure(
 ): SseError {
   if (error instanceof SseError) return error
   const code = causeCode(error)
-  const at = code === undefined ? host : `${host} (${code})`
-  if (code !== undefined && CERTIFICATE_CODE.test(code)) {
+  const at = code === '' ? host : `${host} (${code})`
+  if (CERTIFICATE_CODE.test(code)) {
     return new SseError('ERR_SSE_CERTIFICATE', `The certificate of ${at} was refused`, {
       cause: error,
       // A certificate that was good an hour ago is being renewed, or a captive portal is in the way.
       retryable: everOpened,
     })
   }
-  if (code !== undefined ? NETWORK_CODE.test(code) : custom && isFetchNetworkError(error)) {
-    const unanswered = written && !CONNECT_CODE.test(code ?? '')
-    const what = /^ERR_(SSL|TLS)_/.test(code ?? '') ? `TLS with ${at} failed` : `No connection to ${at}`
+  if (NETWORK_CODE.test(code) || (code === '' && custom && isFetchNetworkError(error))) {
+    const unanswered = written && !CONNECT_CODE.test(code)
+    const what = /^ERR_(SSL|TLS)_/.test(code) ? `TLS with ${at} failed` : `No connection to ${at}`
     const text = unanswered ? `${at} gave no answer to the request` : what
     return new SseError('ERR_SSE_NETWORK', text, { cause: error, retryable: true })
   }
@@ -117,8 +117,7 @@ export function dialFailure(
 export function functionFailure(name: string, error: unknown): SseError {
   if (error instanceof SseError) return error
   const code = causeCode(error)
-  const isNetwork = code !== undefined && NETWORK_CODE.test(code)
-  return isNetwork
+  return NETWORK_CODE.test(code)
     ? new SseError('ERR_SSE_NETWORK', `The ${name} function failed (${code})`, {
         cause: error,
         retryable: true,
@@ -134,7 +133,7 @@ export function readFailure(error: unknown): SseError {
   const cut = code === 'HTTPParserError'
   const text = cut ? 'The connection was closed in the middle of the response' : 'The connection broke'
   const init: SseErrorInit = { cause: error, retryable: true }
-  return new SseError('ERR_SSE_NETWORK', code === undefined || cut ? text : `${text} (${code})`, init)
+  return new SseError('ERR_SSE_NETWORK', code === '' || cut ? text : `${text} (${code})`, init)
 }
 
 /** A browser's or a mock's fetch tells every network error as a bare TypeError; timeouts of its own as TimeoutError. */
@@ -144,15 +143,16 @@ function isFetchNetworkError(error: unknown): boolean {
   )
 }
 
-function causeCode(error: unknown): string | undefined {
+/** The first code on the way down the causes; `''` when none has one. */
+function causeCode(error: unknown): string {
   for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth++) {
     if ('code' in link && typeof link.code === 'string') return link.code
     // What undici's parser cannot read has a code for some faults and none for others; all of it came off the network.
     if (link.name === 'HTTPParserError') return link.name
     // Happy eyeballs tells all its attempts; they failed alike for our purpose.
-    if (link instanceof AggregateError && link.errors.length > 0) return causeCode(link.errors[0])
+    if (link instanceof AggregateError) return causeCode(link.errors[0])
   }
-  return undefined
+  return ''
 }
 
 /** The error of a lost connection or a failed dial, as a word for the lifecycle. */

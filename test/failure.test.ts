@@ -26,6 +26,7 @@ describe('a failure before the headers', () => {
     'ENFILE',
     'ENOBUFS',
     'UND_ERR_SOCKET',
+    'UND_ERR_ABORTED',
     'UND_ERR_CONNECT_TIMEOUT',
     'UND_ERR_HEADERS_TIMEOUT',
     'UND_ERR_BODY_TIMEOUT',
@@ -56,12 +57,16 @@ describe('a failure before the headers', () => {
     expect(text('ECONNREFUSED')).toBe('No connection to host (ECONNREFUSED)')
   })
 
-  test('of a function of the user’s names the function', () => {
-    expect(functionFailure('headers', new Error('s3cret'))).toMatchObject({
+  test('of a function of the user’s names the function, and is ours where the function threw one of ours', () => {
+    const cause = new Error('s3cret')
+    expect(functionFailure('headers', cause)).toMatchObject({
       code: 'ERR_SSE_REQUEST',
       retryable: false,
       message: 'The headers function threw',
+      cause,
     })
+    const ours = new SseError('ERR_SSE_REQUEST', 'x', { retryable: true })
+    expect(functionFailure('headers', ours)).toBe(ours)
     expect(functionFailure('url', fetchFailed('ECONNREFUSED'))).toMatchObject({
       code: 'ERR_SSE_NETWORK',
       retryable: true,
@@ -102,18 +107,23 @@ describe('a failure before the headers', () => {
 
   test.each([
     'UND_ERR_INVALID_ARG',
+    'UND_ERR_CLOSED',
+    'UND_ERR_DESTROYED',
     'UND_ERR_NOT_SUPPORTED',
     'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
     'ERR_INVALID_CHAR',
     'ERR_INVALID_ARG_TYPE',
     'ERR_INVALID_URL',
     'EXCELLENT',
+    'NO_ECONNRESET',
+    'NO_CERT_HAS_EXPIRED',
     undefined,
   ])('with %s has no network cause, and is final', code => {
     for (const everOpened of [false, true]) {
       expect(dialFailure(fetchFailed(code), 'host', false, everOpened)).toMatchObject({
         code: 'ERR_SSE_REQUEST',
         retryable: false,
+        message: `The request to ${code === undefined ? 'host' : `host (${code})`} could not be made`,
       })
     }
   })
@@ -123,10 +133,12 @@ describe('a failure before the headers', () => {
     expect(dialFailure(error, 'host', false, false).code).toBe('ERR_SSE_REQUEST')
   })
 
-  test('is found several causes deep, and not looked for without end', () => {
-    const inner = Object.assign(new Error('x'), { code: 'ECONNRESET' })
-    const wrapped = new Error('a', { cause: new Error('b', { cause: new Error('c', { cause: inner }) }) })
-    expect(dialFailure(wrapped, 'host', false, false).code).toBe('ERR_SSE_NETWORK')
+  test('is found up to eight causes deep, and not looked for without end', () => {
+    let error: Error = Object.assign(new Error('x'), { code: 'ECONNRESET' })
+    for (let depth = 2; depth <= 8; depth++) error = new Error('wrapped', { cause: error })
+    expect(dialFailure(error, 'host', false, false).code).toBe('ERR_SSE_NETWORK')
+    const deeper = new Error('wrapped', { cause: error })
+    expect(dialFailure(deeper, 'host', false, false).code).toBe('ERR_SSE_REQUEST')
     const loop = new Error('loop')
     loop.cause = loop
     expect(dialFailure(loop, 'host', false, false).code).toBe('ERR_SSE_REQUEST')
@@ -151,10 +163,16 @@ describe('a failure before the headers', () => {
   test('of another fetch may be a bare TypeError or a timeout, which is how browsers and mocks say network', () => {
     const timeout = new DOMException('x', 'TimeoutError')
     for (const error of [new TypeError('Failed to fetch'), timeout, new DOMException('x', 'AbortError')]) {
-      expect(dialFailure(error, 'host', true, false)).toMatchObject({ code: 'ERR_SSE_NETWORK' })
+      expect(dialFailure(error, 'host', true, false)).toMatchObject({
+        code: 'ERR_SSE_NETWORK',
+        message: 'No connection to host',
+      })
       expect(dialFailure(error, 'host', false, false)).toMatchObject({ code: 'ERR_SSE_REQUEST' })
     }
-    expect(dialFailure(new RangeError('bug'), 'host', true, false).code).toBe('ERR_SSE_REQUEST')
+    for (const name of ['RangeError', 'NotAnAbortError', 'TimeoutErrorOfMine']) {
+      const bug = Object.assign(new Error('bug'), { name })
+      expect(dialFailure(bug, 'host', true, false).code).toBe('ERR_SSE_REQUEST')
+    }
   })
 
   test.each([['a string'], [undefined], [null], [42], [{ code: 'ECONNRESET' }]])(
@@ -184,6 +202,10 @@ describe('a failure after the headers', () => {
       'The connection broke (UND_ERR_SOCKET)',
     ],
     [new Error('HTTPParserError'), 'The connection broke'],
+    [
+      Object.assign(new Error('x'), { name: 'HTTPParserError' }),
+      'The connection was closed in the middle of the response',
+    ],
     [fetchFailed('CERT_HAS_EXPIRED'), 'The connection broke (CERT_HAS_EXPIRED)'],
     ['thrown text', 'The connection broke'],
     [undefined, 'The connection broke'],

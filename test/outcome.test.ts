@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SseError, type SseErrorCode, SseHttpError } from '../src/errors.ts'
 import {
   dialFailure,
@@ -6,6 +6,7 @@ import {
   hasFraming,
   isEventStream,
   isRedirect,
+  judgeResponse,
   publicUrl,
   readFailure,
   retryAfter,
@@ -43,6 +44,7 @@ describe('a status', () => {
         code: 'ERR_SSE_HTTP',
         status,
         retryable: false,
+        message: `https://api.example.com/v1/events answered ${status}`,
       })
     }
   })
@@ -95,6 +97,15 @@ describe('a content type', () => {
     expect(isEventStream(new Headers({ 'content-type': type }))).toBe(false)
   })
 
+  test('that is another, or missing, is told without its parameters', () => {
+    expect(judged(200, HTML, false)).toMatchObject({
+      message: 'https://api.example.com/v1/events answered 200 with text/html, not text/event-stream',
+    })
+    expect(judgeResponse(new Response(null), URL_WITH_SECRETS, false)).toMatchObject({
+      message: 'https://api.example.com/v1/events answered 200 with no content type, not text/event-stream',
+    })
+  })
+
   test('that is missing is none', () => {
     expect(isEventStream(new Headers())).toBe(false)
   })
@@ -124,12 +135,27 @@ describe('Retry-After', () => {
     expect(asked(value)).toBe(ms)
   })
 
-  test.each(['', 'soon', '-5', '1.5', '2s', '0x10', '1e3', 'NaN', '2026-01-31'])(
-    '%j means nothing',
-    value => {
-      expect(asked(value)).toBeUndefined()
-    },
-  )
+  test.each([
+    '',
+    'soon',
+    '-5',
+    '1.5',
+    '2s',
+    '0x10',
+    '1e3',
+    'NaN',
+    '2026-01-31',
+    'after Sat, 31 Jan 2026 12:00:30 GMT',
+    'Sat, 31 Jan 2026 12:00:30 GMT or later',
+  ])('%j means nothing', value => {
+    expect(asked(value)).toBeUndefined()
+  })
+
+  test.each(['America/St_Johns', 'Asia/Kathmandu'])('means the same to a client in %s', zone => {
+    vi.stubEnv('TZ', zone)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(asked('Sat Jan 31 12:00:30 2026')).toBe(30_000)
+  })
 
   test('may be absent', () => {
     expect(retryAfter(new Headers(), now)).toBeUndefined()
