@@ -67,6 +67,7 @@ const disordered = fc
   .map(tokens => Buffer.concat(tokens))
 
 const BYTE_BY_BYTE = Array.from({ length: 500 }, (_, at) => at)
+const WITH_EMPTY_CHUNKS = BYTE_BY_BYTE.flatMap(at => [at, at])
 
 export const sample: fc.Arbitrary<Sample> = fc.record({
   bytes: fc.oneof(
@@ -74,6 +75,9 @@ export const sample: fc.Arbitrary<Sample> = fc.record({
     { arbitrary: disordered, weight: 3 },
     { arbitrary: bytes(40), weight: 1 },
   ),
-  cuts: fc.oneof(fc.array(fc.nat(200), { maxLength: 12 }), fc.constant(BYTE_BY_BYTE)),
+  cuts: fc.oneof(
+    { arbitrary: fc.array(fc.nat(200), { maxLength: 12 }), weight: 2 },
+    { arbitrary: fc.constantFrom(BYTE_BY_BYTE, WITH_EMPTY_CHUNKS), weight: 1 },
+  ),
   perRead: fc.constantFrom(1, 1, 2, 3, 1_000),
 })

@@ -170,8 +170,21 @@ async function writeBody(socket: Socket, body: readonly Piece[], cut: Cut): Prom
   for (const part of cutBody(body, cut)) {
     if (socket.destroyed) return
     if (typeof part === 'number') await sleep(part)
-    else if (!socket.write(framed(part))) await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+    else if (!socket.write(framed(part))) await drained(socket)
   }
+}
+
+/** Room for more, or nobody left to read it. */
+function drained(socket: Socket): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      socket.off('drain', done)
+      socket.off('close', done)
+      resolve()
+    }
+    socket.on('drain', done)
+    socket.on('close', done)
+  })
 }
 
 /** Chunks, and pauses as numbers. */
