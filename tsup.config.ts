@@ -50,6 +50,7 @@ const builds: Options[] = [
     entry: {
       index: 'src/index.ts',
       eventsource: 'src/adapters/eventsource.ts',
+      mcp: 'src/adapters/mcp/index.ts',
       testing: 'src/testing/index.ts',
       'stores/file': 'src/stores/file.ts',
     },
@@ -59,7 +60,11 @@ const builds: Options[] = [
   },
   {
     ...shared,
-    entry: { 'browser/index': 'src/index.browser.ts', 'browser/eventsource': 'src/adapters/eventsource.ts' },
+    entry: {
+      'browser/index': 'src/index.browser.ts',
+      'browser/eventsource': 'src/adapters/eventsource.ts',
+      'browser/mcp': 'src/adapters/mcp/index.ts',
+    },
     format: ['esm', 'cjs'],
     platform: 'browser',
     target: 'es2022',

@@ -20,14 +20,21 @@ export default defineConfig({
         find: /^resilient-sse\/eventsource$/,
         replacement: entry('adapters/eventsource.ts', 'eventsource.js'),
       },
+      { find: /^resilient-sse\/mcp$/, replacement: entry('adapters/mcp/index.ts', 'mcp.js') },
       { find: /^resilient-sse\/testing$/, replacement: entry('testing/index.ts', 'testing.js') },
       { find: /^resilient-sse\/stores\/file$/, replacement: entry('stores/file.ts', 'stores/file.js') },
     ],
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // Needs root and half a minute of silence: npm run test:netns. Needs frameworks: npm run test:servers. Needs Chromium: npm run test:browser.
-    exclude: ['**/node_modules/**', 'test/netns/**', 'test/interop/servers/**', 'test/browser/**'],
+    // Needs root and half a minute of silence: npm run test:netns. Needs frameworks: npm run test:servers. Takes long: npm run test:mcp. Needs Chromium: npm run test:browser.
+    exclude: [
+      '**/node_modules/**',
+      'test/netns/**',
+      'test/interop/servers/**',
+      'test/interop/mcp/**',
+      'test/browser/**',
+    ],
     testTimeout: 30_000,
     maxWorkers: 2,
   },

@@ -1,0 +1,128 @@
+import type { ResilientSse, SseEvent } from '../../index.ts'
+import { commentLine, encode } from './frames.ts'
+
+/** What one kind of stream makes of what its engine brings. */
+export interface StreamRules {
+  /** What the SDK is given for an event; `''` for nothing. */
+  blockFor(event: SseEvent): string
+  /** Whether everything was said that this stream was opened for. */
+  isFinished(): boolean
+  /** What the SDK is told before its stream ends, the engine having ended by `error` or without one. */
+  lastWords(error: unknown): string
+  /** The end, whoever wanted it: called once. */
+  ended(): void
+}
+
+/**
+ * How long a finished stream is read on, for the end of its body: a connection that was read to the end serves the next
+ * request, where a cancelled one is lost. To cancel at once doubled the connections.
+ */
+const LINGER_MS = 100
+
+/** The stream of bytes that the SDK reads in place of a connection's own. */
+export class SurvivingBody {
+  readonly stream: ReadableStream<Uint8Array>
+  #controller!: ReadableStreamDefaultController<Uint8Array>
+  #over = false
+  readonly #signal: AbortSignal | undefined
+  readonly #rules: StreamRules
+  #engine!: ResilientSse
+  #batches!: AsyncIterableIterator<SseEvent[], undefined>
+
+  constructor(rules: StreamRules, signal: AbortSignal | undefined) {
+    this.#rules = rules
+    this.#signal = signal
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: controller => {
+          this.#controller = controller
+        },
+        pull: () => this.#pull(),
+        cancel: () => {
+          this.#end()
+          return this.#engine.close()
+        },
+      },
+      // Nothing is read ahead: back-pressure reaches the server.
+      { highWaterMark: 0 },
+    )
+  }
+
+  /** `engine` is made with {@link comment} as its listener, so it comes second. */
+  readFrom(engine: ResilientSse): void {
+    this.#engine = engine
+    this.#batches = engine.batches()
+  }
+
+  /** A sign of life is passed on at once. */
+  readonly comment = (comment: string): void => this.write(commentLine(comment))
+
+  write(text: string): void {
+    if (!this.#over && text !== '') this.#controller.enqueue(encode(text))
+  }
+
+  /** The stream ends here for the SDK; a last block may be told. */
+  close(lastWords = ''): void {
+    if (this.#over) return
+    this.write(lastWords)
+    this.#end()
+    this.#controller.close()
+    void this.#engine.close()
+  }
+
+  async #pull(): Promise<void> {
+    for (;;) {
+      let events: SseEvent[] | undefined
+      try {
+        events = (await this.#next()).value
+      } catch (error) {
+        return this.#endBy(error)
+      }
+      if (events === undefined) return this.#endBy(undefined)
+      const text = events.map(event => this.#rules.blockFor(event)).join('')
+      this.write(text)
+      // A pull that brings nothing is not repeated.
+      if (text !== '' || this.#over) return
+    }
+  }
+
+  async #next(): Promise<IteratorResult<SseEvent[], undefined>> {
+    const next = this.#batches.next()
+    if (!this.#rules.isFinished()) return next
+    const timer = setTimeout(() => this.#engine.close(), LINGER_MS)
+    try {
+      return await next
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #endBy(error: unknown): void {
+    if (this.#over) return
+    if (this.#signal?.aborted) {
+      // As a fetch does.
+      this.#end()
+      this.#controller.error(this.#signal.reason)
+    } else this.close(this.#rules.isFinished() ? '' : this.#rules.lastWords(error))
+  }
+
+  #end(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#rules.ended()
+  }
+}
+
+/** What the SDK is given: the answer's status and headers, around a body that survives. */
+export function survivingResponse(answer: Response, body: ReadableStream<Uint8Array>): Response {
+  const status = answer.ok ? answer.status : 200
+  const response = new Response(body, {
+    status,
+    statusText: answer.ok ? answer.statusText : '',
+    headers: answer.headers,
+  })
+  for (const name of ['content-length', 'content-encoding', 'transfer-encoding'])
+    response.headers.delete(name)
+  response.headers.set('content-type', 'text/event-stream')
+  return Object.defineProperty(response, 'url', { value: answer.url })
+}

@@ -1,0 +1,3 @@
+export { mcpFetch } from './fetch.ts'
+export type { McpFetchOptions, McpStream } from './options.ts'
+export type { LostCall, LostReason } from './settle.ts'

@@ -1,0 +1,66 @@
+import {
+  type BackoffOptions,
+  type Breaker,
+  type BreakerOptions,
+  type DedupeOptions,
+  type HeartbeatOptions,
+  keepaliveFetch,
+  type LifecycleEvent,
+  type TcpOptions,
+} from '../../index.ts'
+import type { RequestId } from './messages.ts'
+
+/** The stream that a lifecycle event is about. */
+export interface McpStream {
+  /** `request`: the answer to one POST. `standalone`: what the server sends on its own account (GET). */
+  readonly kind: 'request' | 'standalone'
+  /** The JSON-RPC ids that the request wants answered. */
+  readonly ids: readonly RequestId[]
+  /** The methods of these requests. */
+  readonly methods: readonly string[]
+  /** The session, when there is one. */
+  readonly sessionId: string | undefined
+}
+
+export interface McpFetchOptions {
+  /** Another fetch below this one. Default `keepaliveFetch(tcp)`. */
+  fetch?: typeof globalThis.fetch | undefined
+  /** Layer 1, of the default fetch. */
+  tcp?: TcpOptions | false | undefined
+  /** Layer 2. Default `{ timeoutMs: 'auto' }`. */
+  heartbeat?: HeartbeatOptions | false | undefined
+  /** Layer 4. `maxAttempts` (default 8) bounds how often in a row a call is resumed without an event. */
+  backoff?: BackoffOptions | undefined
+  /** Layer 4, for standalone streams: calls end by `backoff.maxAttempts`. */
+  breaker?: BreakerOptions | Breaker | false | undefined
+  /** Layer 5. An event is replayed when its id and its data are those of one that was delivered. */
+  dedupe?: Pick<DedupeOptions, 'capacity'> | false | undefined
+  /** From a resume to its headers, in milliseconds. Default 30,000. A POST has no limit but its caller's. */
+  openTimeoutMs?: number | undefined
+  /** The largest event, in characters. Default 16,777,216. */
+  maxEventChars?: number | undefined
+  /** Passes event ids on to the SDK, for hosts that keep them (`onresumptiontoken`). Default false. */
+  forwardEventIds?: boolean | undefined
+  /** Everything that happens to the streams; see docs/lifecycle.md. What it throws is ignored. */
+  onLifecycle?: ((event: LifecycleEvent, stream: McpStream) => void) | undefined
+}
+
+/** Options with defaults. */
+export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'backoff'> {
+  fetch: typeof globalThis.fetch
+  backoff: BackoffOptions & { maxAttempts: number }
+  forwardEventIds: boolean
+}
+
+/** Seven waits of at most 0.5 to 16 s: a call is given up before the 60 s of the SDKs' own timeout. */
+const MAX_ATTEMPTS = 8
+
+export function resolveMcpOptions(given: McpFetchOptions): McpSettings {
+  const { fetch, tcp, backoff, forwardEventIds = false, ...rest } = given
+  return {
+    ...rest,
+    fetch: fetch ?? keepaliveFetch(tcp),
+    backoff: { retry: 'exact', ...backoff, maxAttempts: backoff?.maxAttempts ?? MAX_ATTEMPTS },
+    forwardEventIds,
+  }
+}

@@ -1,0 +1,58 @@
+import { SseError } from '../../index.ts'
+import { messageBlock } from './frames.ts'
+import type { RequestId } from './messages.ts'
+
+/** Why a call was given up. */
+export type LostReason =
+  /** The connection broke, and the server had sent no event id that it could be resumed after. */
+  | 'no-cursor'
+  /** The server does not resume (400, 405), or its answer makes asking again pointless. */
+  | 'not-resumable'
+  /** The server no longer knows the session (404, 410). */
+  | 'session-lost'
+  /** The server wants other credentials (401, 403). */
+  | 'unauthorized'
+  /** Too many attempts in a row brought no event. */
+  | 'exhausted'
+  /** The server ended the stream for good (204), with no answer in it. */
+  | 'ended'
+
+/** What is known of a call that was given up: the `data` of its error. */
+export interface LostCall {
+  /** The request had been sent: it may have run, be running, or never run. */
+  sent: 'unknown'
+  reason: LostReason
+  /** The last event id of its stream, if there was one. */
+  lastEventId: string | null
+  /** How often it was asked to go on. */
+  attempts: number
+  /** The code of what ended it (`ERR_SSE_*`), and the HTTP status where there was one. */
+  code?: string
+  status?: number
+}
+
+/** The SDKs' code for a connection that was closed. */
+const CONNECTION_CLOSED = -32_000
+
+/** Says in words what {@link LostCall} says to a program. */
+const WORDS: Record<LostReason, string> = {
+  'no-cursor': 'the stream broke before the server had sent an event id, so it cannot be resumed',
+  'not-resumable': 'the server does not resume the stream',
+  'session-lost': 'the server has lost the session',
+  unauthorized: 'the server wants other credentials',
+  exhausted: 'the stream broke again and again',
+  ended: 'the server ended the stream without an answer',
+}
+
+/** An error for each call that is still open, so that none of them hangs. */
+export function settle(
+  open: Iterable<RequestId>,
+  known: { reason: LostReason; lastEventId: string | undefined; attempts: number; error: unknown },
+): string {
+  const { reason, lastEventId, attempts, error } = known
+  const data: LostCall = { sent: 'unknown', reason, lastEventId: lastEventId ?? null, attempts }
+  if (error instanceof SseError) data.code = error.code
+  if (error instanceof SseError && 'status' in error) data.status = error.status as number
+  const message = `The answer was lost: ${WORDS[reason]}; whether the request was carried out is unknown`
+  return [...open].map(id => messageBlock({ id, error: { code: CONNECTION_CLOSED, message, data } })).join('')
+}

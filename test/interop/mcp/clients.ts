@@ -1,0 +1,80 @@
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+} from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js'
+import { type McpFetchOptions, mcpFetch } from 'resilient-sse/mcp'
+
+export type Line = 'v1' | 'v2'
+
+/** What the tests need of a client, of whichever line. */
+export interface TestClient extends AsyncDisposable {
+  call(
+    tool: string,
+    options?: { timeout?: number; signal?: AbortSignal; arguments?: object },
+  ): Promise<string>
+  ping(): Promise<unknown>
+  /** The data of the log notifications, in order. */
+  readonly logs: unknown[]
+  /** What `onerror` was told. */
+  readonly errors: Error[]
+  close(): Promise<void>
+}
+
+export interface ConnectOptions {
+  /** `undefined`: the SDK alone. */
+  fetch?: typeof globalThis.fetch
+}
+
+const INFO = { name: 'test', version: '1' }
+
+export async function connect(line: Line, url: URL, { fetch }: ConnectOptions = {}): Promise<TestClient> {
+  const logs: unknown[] = []
+  const errors: Error[] = []
+  const options = fetch === undefined ? {} : { fetch }
+  const heard = (notification: { method: string; params?: Record<string, unknown> | undefined }) => {
+    if (notification.method === 'notifications/message') logs.push(notification.params?.data)
+  }
+  const onerror = (error: Error) => void errors.push(error)
+  const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
+  if (line === 'v1') {
+    const client = new ClientV1(INFO)
+    client.fallbackNotificationHandler = async notification => heard(notification)
+    client.onerror = onerror
+    await client.connect(new TransportV1(url, options) as never)
+    return {
+      logs,
+      errors,
+      call: async (name, { arguments: args = {}, ...rest } = {}) =>
+        textOf(await client.callTool({ name, arguments: args as never }, CallToolResultSchema, rest)),
+      ping: () => client.ping(),
+      close: () => client.close(),
+      [Symbol.asyncDispose]: () => client.close(),
+    }
+  }
+  const client = new ClientV2(INFO)
+  client.fallbackNotificationHandler = async notification => heard(notification as never)
+  client.onerror = onerror
+  await client.connect(new TransportV2(url, options))
+  return {
+    logs,
+    errors,
+    call: async (name, { arguments: args = {}, ...rest } = {}) =>
+      textOf(await client.callTool({ name, arguments: args as never }, rest)),
+    ping: () => client.ping(),
+    close: () => client.close(),
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+/** Quick waits: the waits themselves have tests of their own. */
+export const QUICK: McpFetchOptions = {
+  backoff: { baseMs: 20, maxMs: 100 },
+  tcp: { connectTimeoutMs: 2_000 },
+}
+
+export function wrapped(options: McpFetchOptions = {}): ConnectOptions {
+  return { fetch: mcpFetch({ ...QUICK, ...options }) }
+}
