@@ -11,7 +11,10 @@ export const machine = {
     return NONE
   },
 
-  /** The timers of a hidden page run once a minute: hiding a tab is no sleep. */
+  /** The timers of a hidden page run once a minute, while its streams are read as ever. */
+  throttledMs: 60_000,
+
+  /** More than that: hiding a tab is no sleep. */
   frozenMs: 90_000,
 
   /** `online`, a page that was frozen, and one that comes back from the back/forward cache. A worker has `online` only. */
@@ -32,7 +35,7 @@ export const machine = {
 
   allowListeners(): void {},
 
-  /** A message is delivered after what the network has brought already; a timer of a hidden page comes late. */
+  /** What the network has brought already is read before; in a hidden page up to a minute later, which does no harm. */
   afterPoll(callback: () => void): void {
     setTimeout(callback)
   },

@@ -26,6 +26,9 @@ export const machine = {
   /** A look that comes this late was held up by more than a busy event loop: the machine slept. */
   frozenMs: 30_000,
 
+  /** A timer may come this late although the event loop is free. */
+  throttledMs: 0,
+
   /** Calls back when the platform tells that the network may be another one, until the returned function is called. */
   onWake(_callback: () => void): () => void {
     return () => {}

@@ -2,6 +2,7 @@ import { SseCircuitOpenError, SseError } from './errors.ts'
 import type { Failure, Progress } from './failure.ts'
 import { Backoff, clampServerDelay } from './layers/backoff.ts'
 import { callSafely, type Lifecycle } from './lifecycle.ts'
+import { machine } from './machine.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Pause } from './pause.ts'
 
@@ -215,7 +216,24 @@ export class Recovery {
     reason: 'backoff' | 'retry-after' | 'retry' | 'circuit',
   ): Promise<boolean> {
     this.#lifecycle.tell('wait', { delayMs: Math.round(delayMs), failures: this.backoff.failures, reason })
-    return wait
+    return reason === 'retry-after' ? wait : this.#untilWake(wait)
+  }
+
+  /**
+   * When the network comes back (browsers tell), whoever waits because of the network is back soon: after a jittered base
+   * delay, on top of the server's `retry:`, even through an open breaker. A server that answered is not hurried.
+   */
+  async #untilWake(wait: Promise<boolean>): Promise<boolean> {
+    if (this.#lastError?.code !== 'ERR_SSE_NETWORK') return wait
+    const baseMs = this.#options.backoff === false ? 0 : this.#options.backoff.baseMs
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = machine.onWake(() => {
+      timer ??= setTimeout(() => this.#pause.cut(), this.backoff.retryMs + Math.random() * baseMs)
+    })
+    return wait.finally(() => {
+      stop()
+      clearTimeout(timer)
+    })
   }
 }
 

@@ -24,7 +24,7 @@ let lastAddressLookAt = 0
 export function watch(watchdog: Watchdog): () => void {
   if (watched.size === 0) {
     lastAddressLookAt = performance.now()
-    stopWaking = machine.onWake(() => inquire([], [...watched.keys()]))
+    stopWaking = machine.onWake(onWake)
     restart(watchdog.periodMs)
   } else if (watchdog.periodMs < periodMs) {
     restart(watchdog.periodMs)
@@ -61,11 +61,17 @@ function look(): void {
   lastUptimeMs = uptimeMs
 
   // While the event loop was blocked no byte could be seen, so the time of the block is not silence.
-  const elapsedMs = Math.min(sinceLastMs, 2 * periodMs)
+  const elapsedMs = Math.min(sinceLastMs, Math.max(2 * periodMs, machine.throttledMs))
   const suspects: Watchdog[] = []
   for (const watchdog of watched.keys()) if (watchdog.look(elapsedMs)) suspects.push(watchdog)
   const hinted = slept ? [...watched.keys()] : missingAddresses(now)
   if (suspects.length > 0 || hinted.length > 0) inquire(suspects, hinted)
+}
+
+/** The platform tells that the path may be another one: what came until now proves nothing about it. */
+function onWake(): void {
+  for (const watchdog of watched.keys()) watchdog.look(0)
+  inquire([], [...watched.keys()])
 }
 
 /** Timers run before the poll phase: bytes that wait in a socket get one more chance to be read. */

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { SseHeartbeatError } from '../src/errors.ts'
 import { HEARTBEAT_DEFAULTS, type ResolvedHeartbeat, Rhythm } from '../src/layers/heartbeat.ts'
+import { machine as browser } from '../src/machine.browser.ts'
 import { machine } from '../src/machine.ts'
 import { watch } from '../src/watch.ts'
 import { Watchdog } from '../src/watchdog.ts'
@@ -9,11 +10,16 @@ let addresses: ReadonlySet<string>
 /** What sleep adds to the uptime beyond the process's own clock. */
 let sleptMs = 0
 let leave: (() => void)[] = []
+/** What {@link block} adds to the clock of the timers. */
+let blockedMs = 0
+let clock: (() => number) | undefined
 
 beforeEach(() => {
   vi.useFakeTimers()
   addresses = new Set(['127.0.0.1', '192.0.2.7'])
   sleptMs = 0
+  blockedMs = 0
+  clock = undefined
   vi.spyOn(machine, 'uptimeMs').mockImplementation(() => performance.now() + sleptMs)
   vi.spyOn(machine, 'addresses').mockImplementation(() => addresses)
 })
@@ -48,8 +54,10 @@ function watched(options: Partial<Omit<ResolvedHeartbeat, 'probe'>> = {}) {
 /** Time that passes while the event loop does nothing else: no timer fires until its end. */
 function block(ms: number): void {
   vi.setSystemTime(Date.now() + ms)
-  const now = performance.now.bind(performance)
-  vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
+  blockedMs += ms
+  clock ??= performance.now.bind(performance)
+  const now = clock
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + blockedMs)
 }
 
 describe('the timer', () => {
@@ -215,5 +223,63 @@ describe('an address of the machine', () => {
       await vi.advanceTimersByTimeAsync(1_000)
     }
     expect(seen).toEqual(['hint'])
+  })
+})
+
+describe('a hint of the platform (browsers: the network is back, the page woke up)', () => {
+  let wake: () => void
+  beforeEach(() => {
+    wake = () => {}
+    vi.spyOn(machine, 'onWake').mockImplementation(listener => {
+      wake = listener
+      return () => {}
+    })
+  })
+
+  test('is not dismissed by bytes that came just before it', async () => {
+    const { watchdog, seen } = watched({ timeoutMs: 120_000 })
+    await vi.advanceTimersByTimeAsync(500)
+    watchdog.sawBytes = true
+    wake()
+    await vi.advanceTimersByTimeAsync(7_000)
+    expect(seen).toEqual(['hint', 'dead 5'])
+  })
+
+  test('is dismissed by bytes that come after it', async () => {
+    const { watchdog, seen } = watched({ timeoutMs: 120_000 })
+    wake()
+    await vi.advanceTimersByTimeAsync(500)
+    watchdog.sawBytes = true
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(seen).toEqual(['hint'])
+  })
+})
+
+describe('a hidden page, whose timers run once a minute', () => {
+  beforeEach(() => {
+    const { throttledMs, frozenMs } = machine
+    onTestFinished(() => void Object.assign(machine, { throttledMs, frozenMs }))
+    Object.assign(machine, { throttledMs: browser.throttledMs, frozenMs: browser.frozenMs })
+    vi.spyOn(machine, 'uptimeMs').mockImplementation(browser.uptimeMs)
+  })
+
+  test('is not taken for a machine that slept', async () => {
+    const { watchdog, seen } = watched({ timeoutMs: 120_000 })
+    for (let minute = 0; minute < 5; minute++) {
+      watchdog.sawBytes = true
+      block(60_000)
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    expect(seen).toEqual([])
+  })
+
+  test('is told of silence after as many minutes as a page that is seen', async () => {
+    const { seen } = watched({ timeoutMs: 120_000 })
+    block(59_000)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(seen).toEqual([])
+    block(59_000)
+    await vi.advanceTimersByTimeAsync(1_001)
+    expect(seen).toEqual(['dead 120'])
   })
 })

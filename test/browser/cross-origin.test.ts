@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PlainOptions } from './in-page.ts'
-import { clientScript, openBrowser, PAGE, Place, type Stream } from './places.ts'
+import { clientScript, openBrowser, PAGE, Place, type Stream, until } from './places.ts'
 
 interface Request {
   method: string
@@ -97,14 +97,6 @@ afterAll(async () => {
 })
 
 const QUICK: PlainOptions = { backoff: { baseMs: 20, maxMs: 100 }, breaker: { threshold: 100 } }
-
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const end = performance.now() + 10_000; performance.now() < end; ) {
-    if (await holds()) return
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-  throw new Error(`not within 10 s: ${what}`)
-}
 
 const received = (stream: Stream, ...data: string[]) =>
   until(

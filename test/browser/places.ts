@@ -92,6 +92,11 @@ export class Place implements AsyncDisposable {
     }
   }
 
+  /** Sends an event to the global object. */
+  async dispatch(type: string): Promise<void> {
+    await this.#target.evaluate(name => void globalThis.dispatchEvent(new Event(name)), type)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.page.close()
   }
@@ -101,4 +106,13 @@ export class Place implements AsyncDisposable {
 export interface Stream {
   look(): Promise<Seen>
   close(): Promise<void>
+}
+
+/** Waits for what a browser does in its own time. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const end = performance.now() + 10_000; performance.now() < end; ) {
+    if (await holds()) return
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  throw new Error(`not within 10 s: ${what}`)
 }
