@@ -18,7 +18,7 @@ const running = process.env.CONTRACT_SERVICE
 const QUIET_MS = 50
 
 // Most of their time the cases wait.
-vi.setConfig({ maxConcurrency: 16 })
+vi.setConfig({ maxConcurrency: 8 })
 
 const contract = cases.filter(({ suite }) => suite === 'contract')
 const server = await SpecServer.start(contract)
