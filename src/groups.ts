@@ -33,7 +33,8 @@ export function resolveHeartbeat(given: HeartbeatOptions | undefined): ResolvedH
   checkGroup('heartbeat', given, GROUPS.heartbeat)
   const heartbeat = withDefaults(HEARTBEAT_DEFAULTS, given)
   const { timeoutMs, eventTimeoutMs } = heartbeat
-  if (timeoutMs !== 'auto' && timeoutMs !== 0) checkNumber('heartbeat.timeoutMs', timeoutMs, 50, DAY_MS)
+  if (timeoutMs !== 'auto' && timeoutMs !== 0 && typeof timeoutMs !== 'function')
+    checkNumber('heartbeat.timeoutMs', timeoutMs, 50, DAY_MS)
   if (eventTimeoutMs !== 0) checkNumber('heartbeat.eventTimeoutMs', eventTimeoutMs, 50, DAY_MS)
   if (heartbeat.probe === undefined) return { timeoutMs, eventTimeoutMs, probe: undefined }
   checkGroup('heartbeat.probe', heartbeat.probe, ['afterMs', 'timeoutMs', 'send'], 'an object')

@@ -14,7 +14,7 @@ export type { JsonEvent, StandardSchema } from './json.ts'
 export type { BackoffOptions } from './layers/backoff.ts'
 export { Breaker, type BreakerOptions, type BreakerState } from './layers/breaker.ts'
 export type { DedupeOptions } from './layers/dedupe.ts'
-export type { HeartbeatOptions, ProbeOptions } from './layers/heartbeat.ts'
+export type { HeartbeatOptions, KnownRhythm, ProbeOptions } from './layers/heartbeat.ts'
 export type { CursorStore, ResumeOptions } from './layers/resume.ts'
 export type { TcpOptions } from './layers/tcp.ts'
 export type {

@@ -3,13 +3,22 @@ export interface HeartbeatOptions {
   /**
    * How long no byte may come while a read is pending, in milliseconds. 50 to 86,400,000, or `'auto'` (default): 120 s
    * until two comments were seen, then max(30 s, 2 × the longest gap between comments), so that a server with the
-   * usual 15 s heartbeat is judged after 30 s. Any byte counts. 0 is off, like `heartbeat: false`.
+   * usual 15 s heartbeat is judged after 30 s. Any byte counts. 0 is off, like `heartbeat: false`. A function is asked at
+   * each look, about once a second, and may answer 0; it must not throw.
    */
-  timeoutMs?: 'auto' | number | undefined
+  timeoutMs?: 'auto' | number | ((rhythm: KnownRhythm) => number) | undefined
   /** How long comments may go on without any event, in milliseconds; for servers whose data can die alone. Default off. */
   eventTimeoutMs?: number | undefined
   /** Asks the other side to speak before the timeout, when the application has a way to. Default none. */
   probe?: ProbeOptions | undefined
+}
+
+/** What is known of a server's comments, for a `timeoutMs` function. */
+export interface KnownRhythm {
+  /** What `'auto'` would say, in milliseconds. */
+  autoMs: number
+  /** Whether that was learned from comments: two at least, on one connection. */
+  learned: boolean
 }
 
 export interface ProbeOptions {
@@ -24,7 +33,7 @@ export interface ProbeOptions {
 export type ResolvedProbe = { [Name in keyof ProbeOptions]-?: Exclude<ProbeOptions[Name], undefined> }
 
 export interface ResolvedHeartbeat {
-  timeoutMs: 'auto' | number
+  timeoutMs: 'auto' | number | ((rhythm: KnownRhythm) => number)
   eventTimeoutMs: number
   probe: ResolvedProbe | undefined
 }
@@ -68,13 +77,19 @@ export class Rhythm {
     return this.#longestGapMs
   }
 
+  /** Whether the comments have shown a rhythm. */
+  get learned(): boolean {
+    return this.#comments >= 2 && this.#longestGapMs > 0
+  }
+
   get timeoutMs(): number {
-    if (this.#comments < 2 || this.#longestGapMs === 0) return AUTO_UNKNOWN_MS
+    if (!this.learned) return AUTO_UNKNOWN_MS
     return Math.max(AUTO_LEAST_MS, 2 * this.#longestGapMs)
   }
 }
 
 /** The patience without a hint, in milliseconds; 0 is endless. */
 export function patienceOf({ timeoutMs }: ResolvedHeartbeat, rhythm: Rhythm): number {
+  if (typeof timeoutMs === 'function') return timeoutMs({ autoMs: rhythm.timeoutMs, learned: rhythm.learned })
   return timeoutMs === 'auto' ? rhythm.timeoutMs : timeoutMs
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HEARTBEAT_DEFAULTS, patienceOf, Rhythm } from '../../src/layers/heartbeat.ts'
+import { HEARTBEAT_DEFAULTS, patienceOf, type ResolvedHeartbeat, Rhythm } from '../../src/layers/heartbeat.ts'
 
 /** A rhythm that has heard comments at these moments, in seconds. */
 function heard(...seconds: number[]): Rhythm {
@@ -77,4 +77,20 @@ test("patience is the number that was given, and what was learned only with 'aut
   const patience = (timeoutMs: 'auto' | number) =>
     patienceOf({ ...HEARTBEAT_DEFAULTS, timeoutMs, probe: undefined }, rhythm)
   expect([patience('auto'), patience(7_000), patience(0)]).toEqual([80_000, 7_000, 0])
+})
+
+test('a function decides, knowing what would be decided without it and whether that was learned', () => {
+  const asked: unknown[] = []
+  const timeoutMs: ResolvedHeartbeat['timeoutMs'] = rhythm => {
+    asked.push(rhythm)
+    return rhythm.learned ? rhythm.autoMs : 0
+  }
+  const patience = (rhythm: Rhythm) =>
+    patienceOf({ ...HEARTBEAT_DEFAULTS, timeoutMs, probe: undefined }, rhythm)
+  expect([patience(heard()), patience(heard(0)), patience(heard(0, 20))]).toEqual([0, 0, 40_000])
+  expect(asked).toEqual([
+    { autoMs: 120_000, learned: false },
+    { autoMs: 120_000, learned: false },
+    { autoMs: 40_000, learned: true },
+  ])
 })
