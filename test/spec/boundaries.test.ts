@@ -21,6 +21,9 @@ const PLACES = 4
 /** A larger one is also read in chunks of this many bytes, among which no two line ends fall alike. */
 const LARGE_CHUNK = 997
 
+const LF = 0x0a
+const CR = 0x0d
+
 const withBody = cases.flatMap(one =>
   one.answers.flatMap(({ body = [] }, index) => {
     const bytes = wholeOf(body)
@@ -37,9 +40,8 @@ function boundaries(bytes: Buffer): number[] {
   if (bytes.length <= SMALL) return Array.from({ length: bytes.length - 1 }, (_, index) => index + 1)
   const places = new Set<number>()
   for (let place = 1; place <= PLACES; place++) places.add(Math.floor((place * bytes.length) / (PLACES + 1)))
-  for (const [at, byte] of bytes.entries()) {
-    if (byte !== 0x0a && byte !== 0x0d) continue
-    for (const near of [at - 1, at, at + 1, at + 2]) if (near > 0 && near < bytes.length) places.add(near)
+  for (let at = 1; at < bytes.length - 1; at++) {
+    if (bytes[at] === LF || bytes[at] === CR) places.add(at).add(at + 1)
   }
   return [...places]
 }

@@ -87,13 +87,12 @@ function decode(bytes: Uint8Array): string {
 /** [spec] end-of-line = ( cr lf / cr / lf ). What follows the last one is no line. */
 function linesOf(text: string): string[] {
   const lines: string[] = []
-  let line = ''
+  let start = 0
   for (let at = 0; at < text.length; at++) {
+    if (text[at] !== '\r' && text[at] !== '\n') continue
+    lines.push(text.slice(start, at))
     if (text[at] === '\r' && text[at + 1] === '\n') at++
-    if (text[at] === '\r' || text[at] === '\n') {
-      lines.push(line)
-      line = ''
-    } else line += text[at]
+    start = at + 1
   }
   return lines
 }
