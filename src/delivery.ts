@@ -55,19 +55,12 @@ export class Delivery {
   }
 
   #next(): Promise<IteratorResult<SseEvent, undefined>> {
-    if (this.#queued === 0) {
-      const event = this.#batch.events[this.#index]
-      if (event !== undefined) {
-        if (this.#tracking !== false) this.#track(event)
-        this.#index++
-        return Promise.resolve({ done: false, value: event })
-      }
-    }
-    return this.#inTurn(async () => ((await this.#refill()) ? this.#handOutEvent() : DONE))
+    const inHand = this.#queued === 0 ? this.#handOutEvent() : undefined
+    return inHand ? Promise.resolve(inHand) : this.#inTurn(() => this.#takeNext(() => this.#handOutEvent()))
   }
 
   #nextBatch(): Promise<IteratorResult<SseEvent[], undefined>> {
-    return this.#inTurn(async () => ((await this.#refill()) ? this.#handOutRest() : DONE))
+    return this.#inTurn(() => this.#takeNext(() => this.#handOutRest()))
   }
 
   events(): AsyncIterableIterator<SseEvent, undefined> {
@@ -148,28 +141,34 @@ export class Delivery {
     return turn
   }
 
-  async #refill(): Promise<boolean> {
-    if (this.#index < this.#batch.events.length) return true
-    const settled = cursorAfter(this.#batch, this.#index, true)
-    if (settled !== undefined) this.#before = settled
-    if (this.#tracking === 'next' && settled !== undefined) this.#source.handled(settled)
-    this.#batch = EMPTY
-    this.#index = 0
-    const batch = await this.#source.pull()
-    if (batch === undefined) return false
-    this.#batch = batch
-    return true
+  /** Takes from a new batch when this one is used up. */
+  async #takeNext<Result>(handOut: () => Result | undefined): Promise<Result | typeof DONE> {
+    for (;;) {
+      const result = handOut()
+      if (result !== undefined) return result
+      const settled = cursorAfter(this.#batch, this.#index, true)
+      if (settled !== undefined) this.#before = settled
+      if (this.#tracking === 'next' && settled !== undefined) this.#source.handled(settled)
+      this.#batch = EMPTY
+      this.#index = 0
+      const batch = await this.#source.pull()
+      if (batch === undefined) return DONE
+      // The stream may have ended in the very moment in which this came: then the next pull tells how.
+      if (!this.#source.isOver()) this.#batch = batch
+    }
   }
 
-  #handOutEvent(): IteratorResult<SseEvent, undefined> {
-    const event = this.#batch.events[this.#index] as SseEvent
+  #handOutEvent(): IteratorYieldResult<SseEvent> | undefined {
+    const event = this.#batch.events[this.#index]
+    if (event === undefined) return undefined
     if (this.#tracking !== false) this.#track(event)
     this.#index++
     return { done: false, value: event }
   }
 
-  #handOutRest(): IteratorResult<SseEvent[], undefined> {
+  #handOutRest(): IteratorYieldResult<SseEvent[]> | undefined {
     const events = this.#index === 0 ? this.#batch.events : this.#batch.events.slice(this.#index)
+    if (events.length === 0) return undefined
     for (const event of this.#tracking === 'manual' ? events : []) {
       this.#track(event)
       this.#index++

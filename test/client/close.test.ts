@@ -50,7 +50,7 @@ describe('close()', () => {
     '%s may come from return(), which does not queue behind a pending next()',
     async (_, answers, ms) => {
       const world = new World(answers)
-      const { stream } = world.stream()
+      const { stream, told } = world.stream()
       const iterator = stream[Symbol.asyncIterator]()
       const asked = [iterator.next(), iterator.next()]
       await world.pass(ms)
@@ -59,9 +59,69 @@ describe('close()', () => {
       expect(await pending).toEqual({ done: true, value: undefined })
       expect(await iterator.return?.()).toEqual({ done: true, value: undefined })
       expect(await iterator.next()).toEqual({ done: true, value: undefined })
+      expect(told.filter(({ type }) => type === 'close')).toMatchObject([{ reason: 'closed' }])
       expectNothingLeft()
     },
   )
+
+  test.each([
+    ['closed', undefined],
+    ['aborted', 'mine'],
+  ] as const)(
+    'at whatever moment an answer and its events come, the loop that is %s is told that alone',
+    async (end, error) => {
+      for (let moment = 0; moment < 60; moment++) {
+        const controller = new AbortController()
+        const world = new World(() => {
+          void endAfter(moment)
+          return open(block(1))
+        })
+        const consumer = world.stream({ signal: controller.signal })
+        const endAfter = async (microtasks: number) => {
+          for (let passed = 0; passed < microtasks; passed++) await undefined
+          if (end === 'closed') await consumer.stream.close()
+          else controller.abort('mine')
+        }
+        consumer.run()
+        await world.settle()
+        expect([consumer.over, consumer.error, consumer.stream.state]).toEqual([true, error, 'closed'])
+        expect(world.dials[0]?.signal.aborted).toBe(true)
+        expect(consumer.told.at(-1)).toMatchObject({ type: 'close', reason: end })
+        expectNothingLeft()
+      }
+    },
+  )
+
+  test('at whatever moment an answer comes leaves batches() without an empty one', async () => {
+    for (let moment = 0; moment < 60; moment++) {
+      const world = new World(() => {
+        void closeAfter(moment)
+        return open(block(1))
+      })
+      const { stream } = world.stream()
+      const closeAfter = async (microtasks: number) => {
+        for (let passed = 0; passed < microtasks; passed++) await undefined
+        await stream.close()
+      }
+      const asked = stream.batches().next()
+      await world.settle()
+      const { done, value } = await asked
+      expect([done, value?.length]).toEqual(done ? [true, undefined] : [false, 1])
+    }
+  })
+
+  test('tells a function that is at work for a dial why that is given up', async () => {
+    let signal: AbortSignal | undefined
+    const world = new World(() => open())
+    const headers = (context: { signal: AbortSignal }) => {
+      signal = context.signal
+      return new Promise<HeadersInit>(() => {})
+    }
+    const consumer = world.stream({ headers }).run()
+    await world.settle()
+    await consumer.stream.close()
+    expect(signal?.reason).toMatchObject({ code: 'ERR_SSE_CLOSED', message: 'The stream is over' })
+  })
 
   test('before the first pull dials nothing, and a loop after it is ERR_SSE_CLOSED', async () => {
     const world = new World(() => open())
@@ -121,6 +181,17 @@ describe('close()', () => {
 })
 
 describe('an end that somebody else has to make', () => {
+  test('throws the reason of the signal once; then the loop is done', async () => {
+    const world = new World(() => open())
+    const controller = new AbortController()
+    const iterator = world.stream({ signal: controller.signal }).stream[Symbol.asyncIterator]()
+    const asked = iterator.next()
+    await world.settle()
+    controller.abort('mine')
+    await expect(asked).rejects.toBe('mine')
+    expect(await iterator.next()).toEqual({ done: true, value: undefined })
+  })
+
   test('is not held for ever by a store that never answers', async () => {
     const world = new World(() => open(blocks(1, 3)))
     const store = { load: () => undefined, save: () => new Promise<void>(() => {}) }
@@ -150,6 +221,11 @@ describe('an end that somebody else has to make', () => {
     vi.stubEnv('HTTP_PROXY', 'http://user:s3cret@:bad:/')
     onTestFinished(() => void vi.unstubAllEnvs())
     const dial = () => new DialAgent({ ...TCP_DEFAULTS, proxy: 'env' }).for('http://events.test')
-    expect(dial).toThrow(/^tcp.proxy: HTTP_PROXY or HTTPS_PROXY is not a URL$/)
+    expect(dial).toThrow(
+      expect.objectContaining({
+        code: 'ERR_SSE_REQUEST',
+        message: 'tcp.proxy: HTTP_PROXY or HTTPS_PROXY is not a URL',
+      }),
+    )
   })
 })
