@@ -155,7 +155,7 @@ export class Client {
       })
     } catch (failure) {
       this.#life.signal.throwIfAborted()
-      if (failure instanceof Failure) this.#tellDrop(failure.error, undefined)
+      this.#tellDrop((failure as Failure).error, undefined)
       throw failure
     }
     return dialled && this.#open(dialled, startedAt, lastEventId)
@@ -190,12 +190,7 @@ export class Client {
     const { status, headers } = response
     const tookMs = Math.round(connection.openedAt - startedAt)
     this.#lifecycle.tell('open', { url, status, headers, tookMs, resumed: lastEventId !== undefined })
-    try {
-      this.#intake.connected(lastEventId)
-    } catch (gap) {
-      connection.fail(gap)
-      throw gap
-    }
+    this.#intake.connected(lastEventId)
     return connection
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Body, block, broken, ended, open, status, World } from './world.ts'
+import { Body, block, broken, ended, expectNothingLeft, open, status, World } from './world.ts'
 
 describe('openTimeoutMs', () => {
   const never = () => new Promise<Response>(() => {})
@@ -89,6 +89,16 @@ describe('heartbeat', () => {
     expect(world.dials).toHaveLength(1)
   })
 
+  test('a server that comments every 90 s while idle is given 180 s', async () => {
+    const body = new Body().send(': hb\n\n')
+    const world = new World(() => body.response())
+    const consumer = world.stream().run()
+    await world.pass(90_000)
+    body.send(': hb\n\n')
+    await world.settle()
+    expect(consumer.stream.stats().heartbeat.timeoutMs).toBe(180_000)
+  })
+
   test('the gap between the comments of two connections is none', async () => {
     const comments = ': hb\n\n'
     const world = new World([() => broken(comments), () => open(comments)])
@@ -140,6 +150,8 @@ describe('heartbeat', () => {
     const consumer = world.stream({ heartbeat: false }).run()
     await world.pass(3_600_000)
     expect(consumer.tellings('drop')).toEqual([])
+    // Nor looked for.
+    expectNothingLeft()
   })
 })
 
@@ -211,6 +223,9 @@ describe('reconnect()', () => {
     expect(world.dials.map(({ at }) => at)).toEqual([0, 0])
     expect(world.lastEventIds).toEqual([null, '1'])
     expect(world.dials[0]?.signal.aborted).toBe(true)
+    expect(consumer.tellings('drop')[0]?.error.message).toBe(
+      'The connection was given up: reconnect() was called',
+    )
   })
 
   test('cuts a wait short', async () => {

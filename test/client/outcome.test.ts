@@ -123,16 +123,18 @@ describe('isRetryable', () => {
     expect(consumer.error).toMatchObject({ status: 404 })
   })
 
-  test('that throws ends the stream with what it threw', async () => {
-    const world = new World(() => status(503))
-    const mine = new Error('mine')
-    const isRetryable = () => {
-      throw mine
-    }
-    const consumer = world.stream({ isRetryable }).run()
-    await world.pass(10_000)
-    expect(consumer.error).toBe(mine)
-  })
+  test.each([[Object.freeze(new Error('mine'))], ['mine'], [undefined]])(
+    'that throws ends the stream with what it threw, as it was: %s',
+    async mine => {
+      const world = new World(() => status(503))
+      const isRetryable = () => {
+        throw mine
+      }
+      const consumer = world.stream({ isRetryable }).run()
+      await world.pass(10_000)
+      expect([consumer.over, consumer.error]).toEqual([true, mine])
+    },
+  )
 })
 
 describe('401', () => {

@@ -179,6 +179,25 @@ describe("a store, with ack: 'next'", () => {
     expect(store.stored).toBe('2')
   })
 
+  test('is not given the id of a block without data before the events ahead of it are handled', async () => {
+    const store = new RecordingStore()
+    const world = new World(() => open(`${blocks(1, 2)}id: 3\n\n`))
+    const iterator = world.stream(withStore(store)).stream[Symbol.asyncIterator]()
+    for (const saves of [[], ['1'], ['1', '3']]) {
+      void iterator.next()
+      await world.settle()
+      expect(store.saves).toEqual(saves)
+    }
+  })
+
+  test('is loaded while the stream is connecting', async () => {
+    const world = new World(() => open())
+    const store = { load: () => new Promise<undefined>(() => {}), save: () => {} }
+    const { stream } = world.stream(withStore(store)).run()
+    await world.settle()
+    expect([stream.state, world.dials.length]).toEqual(['connecting', 0])
+  })
+
   test('never goes back with the ids of dropped duplicates', async () => {
     const store = new RecordingStore()
     const world = new World([
