@@ -107,7 +107,7 @@ export class Sieve {
       this.#delivered = 0
       return { known: false, reason: 'ids-reused' }
     }
-    const known = this.#dedupe.isDuplicate(event)
+    const known = this.#dedupe.isDuplicate(event, id)
     if (judgement !== 'unknown' && !known && this.#knowsAll) {
       // The log lost its end before it went on.
       this.#replay.interrupt()

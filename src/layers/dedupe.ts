@@ -61,7 +61,7 @@ export class Dedupe {
 
   /** A new connection: what was delivered on the last one joins what can come back. */
   connected(): void {
-    const keys = new Set(this.#index ?? this.#order)
+    const keys = new Set(this.#order)
     const seen = new Set<string>()
     const repeated = new Set<string>()
     for (const { keys: text, count } of this.#reads) {
@@ -84,8 +84,8 @@ export class Dedupe {
    * Whether the event was delivered on an earlier connection. Asking takes its key out of the index: the same id a
    * second time on this connection is a repeat within it, and passes.
    */
-  isDuplicate(event: Identified): boolean {
-    const key = this.#keyOf(event, event.id ?? '')
+  isDuplicate(event: Identified, id: string): boolean {
+    const key = this.#keyOf(event, id)
     const known = this.#index?.delete(key) ?? false
     if (known) this.#append([key])
     return known
@@ -108,7 +108,7 @@ export class Dedupe {
     const keys: string[] = []
     for (const event of events) if (event.id) keys.push(this.#keyOf(event, event.id))
     if (keys.length === 0) return
-    this.#append(keys.length > this.#capacity ? keys.slice(-this.#capacity) : keys)
+    this.#append(keys.slice(-this.#capacity))
     if (this.#index !== undefined && this.#mayEvict) this.#evict(this.#index)
   }
 
@@ -119,8 +119,10 @@ export class Dedupe {
     this.#count += count
     if (this.#count < 2 * this.#capacity) return // In bulk: shifting an array by one costs as much as by many.
     let surplus = 0
-    for (; this.#count - (this.#reads[surplus]?.count ?? this.#count) >= this.#capacity; surplus++) {
-      this.#count -= this.#reads[surplus]?.count ?? 0
+    for (const { count: oldest } of this.#reads) {
+      if (this.#count - oldest < this.#capacity) break
+      this.#count -= oldest
+      surplus++
     }
     this.#reads.splice(0, surplus)
   }

@@ -48,13 +48,11 @@ const BUSY_GAP_LIMIT_MS = 60_000
 
 /** What a stream has learned about its server's comments. It outlives connections. */
 export class Rhythm {
-  #comments = 0
   #longestGapMs = 0
   #lastAt: number | undefined
   #busy = false
 
   comment(now: number): void {
-    this.#comments++
     if (this.#lastAt !== undefined) {
       const gap = now - this.#lastAt
       this.#longestGapMs = Math.max(this.#longestGapMs, this.#busy ? Math.min(gap, BUSY_GAP_LIMIT_MS) : gap)
@@ -79,7 +77,7 @@ export class Rhythm {
 
   /** Whether the comments have shown a rhythm. */
   get learned(): boolean {
-    return this.#comments >= 2 && this.#longestGapMs > 0
+    return this.#longestGapMs > 0
   }
 
   get timeoutMs(): number {

@@ -114,34 +114,29 @@ export class ReplayDetector {
     this.#keepEnd(events)
     const last = events.findLast(({ id }) => id)?.id
     if (last !== undefined) this.#last = [last, ''].join('\n')
-    if (this.#connectionStart.length >= WINDOW) return
     for (const { id, data } of events) {
+      if (this.#connectionStart.length >= WINDOW) return
       if (!id) continue
       const print = printOf(id, data)
-      if (this.#connectionStart.length < WINDOW) this.#connectionStart.push(print)
+      this.#connectionStart.push(print)
       if (this.#streamStart.length < WINDOW) this.#streamStart.push(print)
-      if (this.#connectionStart.length >= WINDOW) break
     }
   }
   /** The last events, as few as {@link END_CHARS} and {@link WINDOW} allow: each keeps the chunk alive that it came in. */
   #keepEnd(events: readonly Identified[]): void {
     const end = this.#connectionEnd
-    if (events.length >= WINDOW) {
-      end.length = 0
-      this.#connectionEndChars = 0
-    }
-    for (let index = Math.max(0, events.length - WINDOW); index < events.length; index++) {
-      const event = events[index] as Identified
+    for (const event of events.slice(-WINDOW)) {
       end.push(event)
       this.#connectionEndChars += event.data.length
     }
-    let surplus = Math.max(0, end.length - WINDOW)
-    for (let index = 0; index < end.length - 1; index++) {
-      if (index >= surplus && this.#connectionEndChars <= END_CHARS) break
-      this.#connectionEndChars -= (end[index] as Identified).data.length
-      surplus = Math.max(surplus, index + 1)
+    let surplus = 0
+    while (
+      end.length - surplus > WINDOW ||
+      (this.#connectionEndChars > END_CHARS && surplus < end.length - 1)
+    ) {
+      this.#connectionEndChars -= (end[surplus++] as Identified).data.length
     }
-    if (surplus > 0) end.splice(0, surplus)
+    end.splice(0, surplus)
   }
 
   #endPrints(): Print[] {

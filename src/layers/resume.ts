@@ -60,9 +60,9 @@ export function headerValue(id: string): string | undefined {
   return value.length > MAX_HEADER_BYTES ? undefined : value
 }
 
-/** Whether a header can carry the id as it is: printable ASCII. The usual case, and quick to tell. */
+/** Whether a header can carry the id as it is, by what is quick to tell: printable ASCII. The usual case. */
 function isPlain(id: string): boolean {
-  return id.length <= MAX_HEADER_BYTES && /^[!-~](?:[ -~]*[!-~])?$/.test(id)
+  return id.length <= MAX_HEADER_BYTES && /^[!-~]+$/.test(id)
 }
 
 function isNextDecimal(previous: string, next: string): boolean {

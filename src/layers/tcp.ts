@@ -75,15 +75,15 @@ function dispatcherOf(
   direct: (options: Client.Options) => Dispatcher,
 ): Dispatcher {
   const hop = hopOptions(tcp)
+  const env = process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
+  const { allowH2, proxy = env }: ResolvedTcp = tcp || TCP_DEFAULTS
   const common = {
     ...own,
-    allowH2: tcp !== false && tcp.allowH2,
+    allowH2,
     // undici overrules the connector's own.
     ...('localAddress' in hop && { localAddress: String(hop.localAddress) }),
     connect: watch(connectorFor(tcp, hop)),
   }
-  const env = process.env.NODE_USE_ENV_PROXY === '1' ? 'env' : undefined
-  const proxy = (tcp !== false && tcp.proxy) || env
   if (proxy === undefined) return direct(common)
   const proxied = {
     ...common,

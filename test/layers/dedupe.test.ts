@@ -16,7 +16,7 @@ function connection(dedupe: Dedupe, sent: Event[], { readSize = 7, cursor = '' }
   const delivered: Event[] = []
   for (let from = 0; from < sent.length; from += readSize) {
     const fresh = sent.slice(from, from + readSize).filter(one => {
-      const duplicate = dedupe.isDuplicate(one)
+      const duplicate = one.id ? dedupe.isDuplicate(one, one.id) : false
       if (one.id === cursor) dedupe.passedCursor()
       return !duplicate
     })
@@ -116,6 +116,22 @@ describe('capacity', () => {
     expect(ids(delivered)).toEqual(ids(events(4_801, 4_900)))
   })
 
+  test('lets ids go in bulk: up to twice as many are held, then as few as it says', () => {
+    const dedupe = dedupeWith({ capacity: 100 })
+    connection(dedupe, events(1, 190), { readSize: 10 })
+    expect(dedupe.size).toBe(190)
+    dedupe.remember(events(191, 200))
+    expect(dedupe.size).toBe(100)
+  })
+
+  test('counts the ids of this connection and of earlier ones together, and no event without an id', () => {
+    const dedupe = dedupeWith()
+    connection(dedupe, [...events(1, 10), { data: 'bare' }])
+    expect(dedupe.size).toBe(10)
+    connection(dedupe, [...events(11, 14), { data: 'bare' }, { id: '', data: 'bare' }])
+    expect(dedupe.size).toBe(14)
+  })
+
   test('holds also when one read brings more than it', () => {
     const dedupe = dedupeWith({ capacity: 10 })
     connection(dedupe, events(1, 1_000), { readSize: 1_000 })
@@ -143,6 +159,14 @@ describe('capacity', () => {
     connection(dedupe, [event('100'), ...events(101, 190)], { cursor: '100' })
     expect(dedupe.size).toBeLessThanOrEqual(107)
     expect(ids(connection(dedupe, events(80, 191)))).toEqual([...ids(events(80, 90)), '191'])
+  })
+
+  test('lets only so many of them go as there is no room for', () => {
+    const dedupe = dedupeWith({ capacity: 100 })
+    connection(dedupe, events(1, 100))
+    connection(dedupe, [event('100'), ...events(101, 110)], { readSize: 1, cursor: '100' })
+    expect(dedupe.size).toBe(100)
+    expect(['10', '11', '99'].map(id => dedupe.isDuplicate(event(id), id))).toEqual([false, true, true])
   })
 
   test('of 1 remembers the last one', () => {
@@ -178,6 +202,13 @@ describe("by 'id+data'", () => {
     dedupe.seed('7')
     expect(connection(dedupe, [event('7')])).toHaveLength(1)
   })
+})
+
+test.each(['id', 'id+data'] as const)('by %s, it tells the ids that would make a duplicate', by => {
+  const dedupe = dedupeWith({ by })
+  connection(dedupe, [event('1'), event('a b'), event('2')])
+  dedupe.connected()
+  expect(dedupe.ids()).toEqual(['1', 'a b', '2'])
 })
 
 describe('a seed', () => {
@@ -218,5 +249,7 @@ test('forgetting empties the set, when a server numbers anew', () => {
   dedupe.connected()
   dedupe.forget()
   expect([dedupe.size, dedupe.armed]).toEqual([0, false])
-  expect(dedupe.isDuplicate(event('5'))).toBe(false)
+  expect(dedupe.isDuplicate(event('5'), '5')).toBe(false)
+  dedupe.connected()
+  expect([dedupe.size, dedupe.armed]).toEqual([0, false])
 })

@@ -67,14 +67,52 @@ describe('a server that replays everything', () => {
     expect(verdicts(streamOf(...events(1, 100)), events(101, 103))).toEqual(Array(3).fill('unknown'))
   })
 
-  test('is not one that starts in the middle', () => {
-    expect(verdicts(streamOf(...events(1, 100)), events(40, 45))).toEqual(Array(6).fill('unknown'))
+  test('is not one that starts in the middle, or shortly before the end', () => {
+    for (const sent of [events(40, 45), events(95, 100)]) {
+      expect(verdicts(streamOf(...events(1, 100)), sent)).toEqual(Array(6).fill('unknown'))
+    }
   })
 
   test('is not one whose connections all open with the same greeting', () => {
     const greeting = event('hello')
     const told = verdicts(streamOf(greeting, ...events(1, 100)), [greeting, ...events(101, 105)])
     expect(told.slice(1)).toEqual(Array(5).fill('unknown'))
+  })
+
+  test('is not one that goes on with old events after its greeting and something new', () => {
+    const greeting = event('hello')
+    const told = verdicts(streamOf(greeting, ...events(1, 100)), [greeting, event(101), event(1)])
+    expect(told.slice(1)).toEqual(['unknown', 'unknown'])
+  })
+
+  test('is over with the last event, also when events without ids were delivered between', () => {
+    const sent = events(1, 10).flatMap(one => [{ id: '', data: 'bare' }, one])
+    const told = verdicts(streamOf(...sent), events(1, 12))
+    expect(told.slice(0, 10)).not.toContain('unknown')
+    expect(told.slice(10)).toEqual(['unknown', 'unknown'])
+  })
+
+  test('is expected from the first event of a later connection until an event says otherwise', () => {
+    const detector = new ReplayDetector()
+    detector.connected()
+    expect(detector.expects).toBe(false)
+    deliver(detector, events(1, 10))
+    expect(detector.expects).toBe(false)
+    detector.connected()
+    expect(detector.expects).toBe(true)
+    detector.judge(event(1), '1')
+    expect(detector.expects).toBe(true)
+    detector.judge(event(11), '11')
+    expect(detector.expects).toBe(false)
+  })
+
+  test('is over when it is told that something new came', () => {
+    const detector = streamOf(...events(1, 10))
+    detector.connected()
+    detector.judge(event(1), '1')
+    detector.interrupt()
+    expect(detector.expects).toBe(false)
+    expect(detector.judge(event(2), '2')).toBe('unknown')
   })
 
   test('is not one whose greeting has other data each time', () => {
@@ -108,6 +146,21 @@ describe('a server that numbers anew', () => {
     expect(verdicts(streamOf(...old), [event(168, 'new')])).toEqual(['unknown'])
   })
 
+  test('is recognised by the last 32 ids, too, when thousands of events came before them', () => {
+    const long = (from: number, to: number) => events(from, to).map(({ id }) => event(id, 'x'.repeat(200)))
+    expect(verdicts(streamOf(...long(1, 5_000)), [event(4_969, 'new')])).toEqual(['reused'])
+  })
+
+  test('is recognised by fewer of the last ids when their data is long: 65,536 characters, and one event at least', () => {
+    const ended = (chars: number, id: number) => {
+      const sent = [...events(1, 40), ...events(41, 50).map(({ id }) => event(id, 'x'.repeat(chars)))]
+      return verdicts(streamOf(...sent), [event(id, 'new')])
+    }
+    expect([ended(16_384, 47), ended(16_384, 46)]).toEqual([['reused'], ['unknown']])
+    expect([ended(16_385, 48), ended(16_385, 47)]).toEqual([['reused'], ['unknown']])
+    expect([ended(100_000, 50), ended(100_000, 49)]).toEqual([['reused'], ['unknown']])
+  })
+
   test('is recognised by the first 32 ids of the last connection', () => {
     const detector = streamOf(...events(1, 200))
     verdicts(detector, [])
@@ -121,9 +174,29 @@ describe('a server that numbers anew', () => {
 
   test('is recognised when long data differs in length, at its start or at its end', () => {
     const long = 'x'.repeat(5_000)
-    for (const other of [`${long}x`, `y${long.slice(1)}`, `${long.slice(1)}y`]) {
+    const differsAt = (index: number) => `${long.slice(0, index)}y${long.slice(index + 1)}`
+    for (const other of [`${long}x`, differsAt(0), differsAt(255), differsAt(4_744), differsAt(4_999)]) {
       expect(verdicts(streamOf(event(1, long), event(2)), [event(1, other)])).toEqual(['reused'])
     }
+    // Between its ends long data is not kept.
+    for (const other of [differsAt(256), differsAt(4_743)]) {
+      expect(verdicts(streamOf(event(1, long), event(2)), [event(1, other)])).toEqual(['replayed'])
+    }
+  })
+
+  test('is recognised wherever data of up to 512 characters differs', () => {
+    const short = 'x'.repeat(512)
+    for (let index = 0; index < 512; index++) {
+      const other = `${short.slice(0, index)}y${short.slice(index + 1)}`
+      expect(verdicts(streamOf(event(1, short), event(2)), [event(1, other)])).toEqual(['reused'])
+    }
+  })
+
+  test('is recognised by the ids that it tells: those of both ends, less events without one', () => {
+    const detector = streamOf(...events(1, 100), { id: '', data: 'bare' })
+    detector.connected()
+    const known = [...events(1, 32), ...events(70, 100)].map(({ id }) => id)
+    expect(detector.ids()).toEqual(known)
   })
 
   test('is told once per connection', () => {

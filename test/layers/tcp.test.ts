@@ -70,6 +70,7 @@ describe('a connection', () => {
   test('has none when layer 1 is off', async () => {
     await get(false)
     expect(calls.filter(call => call.startsWith('setKeepAlive true'))).toEqual([])
+    expect(calls).not.toContain('setNoDelay false')
   })
 
   test('sends at once, unless told otherwise', async () => {
@@ -77,6 +78,12 @@ describe('a connection', () => {
     expect(calls.filter(call => call === 'setNoDelay false')).toEqual([])
     await get({ noDelay: false })
     expect(calls.at(-1)).toBe('setNoDelay false')
+  })
+
+  test('that is refused is told as refused, with whatever options', async () => {
+    server.close()
+    const error = await get({ noDelay: false }).catch(error => error)
+    expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
   test('is a new one for each dial, also while the last answer is still open', async () => {
@@ -125,6 +132,14 @@ describe('an agent', () => {
     await request('http://events.test/feed', { dispatcher: proxied }).catch(() => {})
     expect(requests[0]).toBe('CONNECT events.test:80 HTTP/1.1')
     expect(calls).toContain('setKeepAlive true 15000')
+  })
+
+  test('leaves nothing behind at a proxy either', async () => {
+    const agent = new DialAgent(resolved({ proxy: url }))
+    const dispatcher = agent.for('http://events.test')
+    await request('http://events.test/feed', { dispatcher }).catch(() => {})
+    agent.destroy()
+    expect(dispatcher).toMatchObject({ destroyed: true })
   })
 
   test("goes through the environment's proxy with proxy: 'env'", async () => {
