@@ -119,11 +119,8 @@ export class Dedupe {
     this.#count += count
     if (this.#count < 2 * this.#capacity) return // In bulk: shifting an array by one costs as much as by many.
     let surplus = 0
-    for (const { count: oldest } of this.#reads) {
-      if (this.#count - oldest < this.#capacity) break
-      this.#count -= oldest
-      surplus++
-    }
+    const oldest = () => (this.#reads[surplus] as { count: number }).count
+    for (; this.#count - oldest() >= this.#capacity; surplus++) this.#count -= oldest()
     this.#reads.splice(0, surplus)
   }
 
