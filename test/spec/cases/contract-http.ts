@@ -124,7 +124,10 @@ const reconnection: Row[] = [
     id: 'reconnection-emptied-id',
     name: 'a reconnect after an empty id carries none',
     client: QUICK,
-    answers: [{ body: ['id: abc\ndata: Hello\n\n', 'id:\ndata: World\n\n'], end: 'clean' }, THANKS],
+    answers: [
+      { body: ['id: abc\ndata: Hello\n\n', { pauseMs: 50 }, 'id:\ndata: World\n\n'], end: 'clean' },
+      THANKS,
+    ],
     expected: {
       events: [event('Hello', 'abc'), event('World'), event('Thanks')],
       dials: [{}, {}],

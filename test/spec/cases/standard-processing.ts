@@ -198,7 +198,10 @@ const rows: Row[] = [
   {
     id: 'id-empty',
     name: '9.2.4 Last-Event-ID: there is no header after an empty id',
-    answers: [endsAfter('id: 1\ndata: x\n\nid\ndata: y\n\n'), AGAIN],
+    answers: [
+      { body: ['retry: 150\nid: 1\ndata: x\n\n', { pauseMs: 50 }, 'id\ndata: y\n\n'], end: 'clean' },
+      AGAIN,
+    ],
     expected: {
       events: [event('x', '1'), event('y'), event('again')],
       dials: [{}, {}],
