@@ -143,6 +143,8 @@ export class Sieve {
         move((cursorMoves[nextMove] as { id: string }).id)
       if (dropped[nextDropped] === index) {
         nextDropped++
+        // The cursor's own event: here the replay ends, whatever it has brought that nobody could know.
+        if (event.id === this.#cursor) this.#furthest = this.#cursor
         // A block without data before it was replayed, too.
         if (this.#furthest !== undefined && this.#current !== this.#furthest) move(this.#furthest)
         continue

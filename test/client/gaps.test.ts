@@ -12,6 +12,24 @@ describe('duplicates', () => {
     expect(consumer.stream.stats()).toMatchObject({ events: 7, dedupe: { duplicates: 3 } })
   })
 
+  test.each([
+    ['events that were forgotten', { dedupe: { capacity: 1 } }, blocks(1, 3), blocks(2, 3)],
+    [
+      'events without an id',
+      {},
+      `id: 1\n\ndata: x\n\n${blocks(2, 3)}`,
+      `id: 1\n\ndata: x\n\n${blocks(2, 3)}`,
+    ],
+  ])(
+    'do not take the cursor back when %s are delivered again among them',
+    async (_, options, first, second) => {
+      const world = new World([() => broken(first), () => broken(second), () => open()])
+      world.stream(options).run()
+      await world.pass(20_000)
+      expect(world.lastEventIds).toEqual([null, '3', '3'])
+    },
+  )
+
   test('are delivered with layer 5 off', async () => {
     const world = new World([() => broken(blocks(1, 5)), () => open(blocks(3, 7))])
     const consumer = world.stream({ dedupe: false }).run()
