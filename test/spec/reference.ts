@@ -16,9 +16,10 @@ export interface Reading {
  * Reads an event stream as the HTML standard has it in 9.2.5 and 9.2.6: one character after the other, and all of it at
  * hand. It is there to be compared with, so it is slow and follows the text.
  *
- * Where this package differs on purpose: an event of more than `maxEventChars` ends the stream, and an id that servers
- * refuse in a header is not sent, but the newest one that they take. Where the standard leaves it open, both do as
- * browsers do: a last line without its line end means nothing, not even `retry`.
+ * Where this package differs on purpose: an event of more than `maxEventChars` ends the stream (of an event of nearly that
+ * size it depends on the chunks, because the field names of a line that is not complete count, too), and an id that
+ * servers refuse in a header is not sent, but the newest one that they take. Where the standard leaves it open, both do
+ * as browsers do: a last line without its line end means nothing, not even `retry`.
  */
 export function referenceReading(bytes: Uint8Array): Reading {
   const reading: Reading = {
