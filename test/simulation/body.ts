@@ -22,9 +22,7 @@ export class Body {
       ...place,
       blocks: [],
       handed: 0,
-      lastRead: 0,
-      lastReadAt: undefined,
-      firstReadAt: undefined,
+      reads: [],
       endRead: false,
       retries: [],
     }
@@ -89,9 +87,7 @@ export class Body {
     this.#waiting = undefined
     if (value !== undefined) {
       this.#sent.handed += value.length
-      this.#sent.lastRead = value.length
-      this.#sent.lastReadAt = this.#world.moment()
-      this.#sent.firstReadAt ??= this.#sent.lastReadAt
+      this.#sent.reads.push({ ...this.#world.moment(), bytes: value.length })
       waiting.resolve({ done: false, value })
     } else if (this.#end === 'end') {
       this.#sent.endRead = true

@@ -79,11 +79,10 @@ export interface Sent {
   /** Where the response began. */
   start: number
   blocks: Block[]
-  /** Bytes that the client's reads were given, and how many of them by the last of these reads. */
+  /** Bytes that the client's reads were given. */
   handed: number
-  lastRead: number
-  lastReadAt: Moment | undefined
-  firstReadAt: Moment | undefined
+  /** Each of these reads: its bytes, and when. */
+  reads: (Moment & { bytes: number })[]
   /** Whether the client was told the end. */
   endRead: boolean
   /** `retry:` values, with the bytes that come before them. */

@@ -22,9 +22,9 @@ export function logOf({ log }: Schedule): Entry[] {
     return entryOf(kind, index, log.ids === 'decimal' && isNumbered ? ++numbered : index, log.ids)
   })
   const last = entries.length
-  // By number it could be taken for the event whose id a restarted client begins with.
-  const number = log.ids === 'decimal' ? numbered + 1 : last
-  const id = log.ids === 'renumbered' ? undefined : idOf('event', number, log.ids)
+  // Its id is its own, so that nothing can be taken for it; a server that numbers anew has no such id to give.
+  const own = log.ids === 'decimal' ? String(numbered + 1) : 'the-last'
+  const id = log.ids === 'none' || log.ids === 'renumbered' ? undefined : own
   return [...entries, { index: last, id, type: undefined, data: LAST }]
 }
 

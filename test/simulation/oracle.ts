@@ -1,6 +1,9 @@
 import type { History, Violation } from './history.ts'
+import { lawOfCursor } from './laws/cursor.ts'
 import { lawOfDelivery } from './laws/delivery.ts'
+import { lawOfDials } from './laws/dials.ts'
 import { lawOfEnds } from './laws/ends.ts'
+import { lawOfGaps } from './laws/gaps.ts'
 import type { Entry } from './log.ts'
 import type { Schedule } from './schedule.ts'
 
@@ -14,7 +17,8 @@ export interface Case {
 /** Every law that this history breaks. */
 export function judge(one: Case): Violation[] {
   const violations = [...one.history.violations]
-  for (const law of [lawOfEnds, lawOfDelivery]) law(one, (law, text) => violations.push({ law, text }))
+  for (const law of [lawOfEnds, lawOfDelivery, lawOfCursor, lawOfGaps, lawOfDials])
+    law(one, (law, text) => violations.push({ law, text }))
   return violations
 }
 

@@ -24,6 +24,9 @@ export async function simulate(
   return { violations: judge({ schedule, entries: world.entries, history }), world }
 }
 
+/** How long a failure is made smaller. */
+const SHRINKING_MS = 20_000
+
 /** Plays `runs` random schedules, and shrinks the first that breaks a law. */
 export async function runMany(
   { runs, seed, path, shrink }: { runs: number; seed: number; path?: string | undefined; shrink: boolean },
@@ -32,14 +35,17 @@ export async function runMany(
   const coverage = new Coverage()
   let done = 0
   let violations: Violation[] = []
+  let failedAt = Number.POSITIVE_INFINITY
   const property = fc.asyncProperty(schedules, async schedule => {
     // While a failure is made smaller nothing is counted.
     const counting = violations.length === 0
+    if (Date.now() > failedAt + SHRINKING_MS) return
     if (counting) coverage.begin()
     const judged = await simulate(schedule, counting ? coverage : undefined)
     if (counting) coverage.end()
     if (++done % 50 === 0) onProgress(done)
     if (judged.violations.length === 0) return
+    failedAt = Math.min(failedAt, Date.now())
     violations = judged.violations
     throw new Error('a law is broken')
   })

@@ -9,6 +9,8 @@ const LONGEST_STORY = 120
 export function inWords(schedule: Schedule, history: History, violations: readonly Violation[]): string {
   const { log, legs, options, consumer, store, disturbances } = schedule
   return [
+    'Broken laws',
+    ...violations.slice(0, 8).map(({ law, text }) => `  ${law}: ${text}`),
     'The server',
     `  has ${log.entries.length} blocks (${log.entries.join(', ')}), ids ${log.ids}; ${log.initial} at once, then one each ${log.everyMs} ms`,
     ...legs.map((leg, index) => `  dial ${index + 1}: ${legInWords(leg)}`),
@@ -23,8 +25,6 @@ export function inWords(schedule: Schedule, history: History, violations: readon
     ),
     'What happened',
     ...story(history),
-    'Broken laws',
-    ...violations.map(({ law, text }) => `  ${law}: ${text}`),
   ].join('\n')
 }
 

@@ -8,6 +8,7 @@ import { Consumer } from './consumer.ts'
 import { type Coverage, clientState } from './coverage.ts'
 import { deadlineOf } from './deadline.ts'
 import type { History, Life, Moment } from './history.ts'
+import { LEAST_CHANCE } from './laws/dials.ts'
 import { type Entry, logOf } from './log.ts'
 import { sharedBreaker } from './options.ts'
 import type { Disturbance, Schedule, StreamLeg } from './schedule.ts'
@@ -49,7 +50,7 @@ export class World {
 
   async play(): Promise<History> {
     const { clock, history, schedule } = this
-    const uninstall = clock.install(seeded(schedule.seed))
+    const uninstall = clock.install(chanceOf(schedule.seed))
     const { uptimeMs, addresses, afterPoll } = machine
     const home: ReadonlySet<string> = new Set(['127.0.0.1'])
     machine.uptimeMs = () => clock.now + this.#uptimeAheadMs
@@ -148,6 +149,12 @@ export class World {
         void this.#consumer?.disturb(what)
     }
   }
+}
+
+/** As if by chance, but never so close to nothing that a wait has no least length. */
+function chanceOf(seed: number): () => number {
+  const draw = seeded(seed)
+  return () => LEAST_CHANCE + (1 - LEAST_CHANCE) * draw()
 }
 
 /** A breaker says when it is worth to come back. */

@@ -1,57 +1,127 @@
-import type { Block, Delivery, Life, Request, Sent } from '../history.ts'
+import type { Block, Life } from '../history.ts'
 import type { Case, Report } from '../oracle.ts'
+import { type Connection, connectionsOf, type Fate, wasDropped } from './timeline.ts'
 
-/** A connection as both sides saw it. */
-export interface Connection {
-  request: Request
-  sent: Sent
-  deliveries: Delivery[]
-}
-
-/** The connections of a life; an event belongs to the last one that was opened before it was handed out. */
-export function connectionsOf(one: Case, life: Life): Connection[] {
-  const connections: Connection[] = []
-  for (const request of one.history.requests) {
-    const { stream: sent, answered } = request
-    if (request.life === life.nr && sent !== undefined && answered !== undefined)
-      connections.push({ request, sent, deliveries: [] })
-  }
-  for (const delivery of life.deliveries) {
-    const own = connections.findLast(({ request }) => (request.answered?.seq ?? 0) < delivery.seq)
-    own?.deliveries.push(delivery)
-  }
-  return connections
-}
-
+/**
+ * What was delivered is what the server could replay, once, in order. The law holds for each life by itself: what a new
+ * process does not know of the last one stands in the law of the cursor.
+ */
 export function lawOfDelivery(one: Case, report: Report): void {
   for (const life of one.history.lives) {
-    for (const connection of connectionsOf(one, life)) {
-      matchInOrder(connection, text =>
-        report('as it was sent', `life ${life.nr}, request ${connection.request.nr}: ${text}`),
-      )
+    const connections = connectionsOf(one.history, life)
+    const seen = new Seen(one, life)
+    for (const connection of connections) {
+      const where = `life ${life.nr}, request ${connection.request.nr}`
+      for (const { id, data } of connection.strangers)
+        report(
+          'as it was sent',
+          `${where} did not carry ${id} ${JSON.stringify(data)} whole, or not in this order`,
+        )
+      for (const fate of connection.fates) {
+        if (wasDropped(fate) && !seen.mayDrop(fate))
+          report('nothing dropped', `${where}: ${name(fate)} was new, and was dropped`)
+        if (fate.delivery !== undefined && seen.mustDrop(fate))
+          report('once', `${where}: ${name(fate)} had been delivered on an earlier connection`)
+        seen.note(fate)
+      }
+      seen.endConnection()
     }
+    findLost(one, connections, (index, max) =>
+      report('nothing lost', `life ${life.nr}: event ${index} never came, although ${max} did`),
+    )
   }
 }
 
-/** The blocks that were delivered, in the order in which the connection carried them. */
-function matchInOrder({ sent, deliveries }: Connection, report: (text: string) => void): Block[] {
-  const matched: Block[] = []
-  let next = 0
-  for (const { data, id, type } of deliveries) {
-    const at = sent.blocks.findIndex(
-      (block, index) =>
-        index >= next &&
-        block.data === data &&
-        block.id === id &&
-        block.entry?.type === type &&
-        block.end <= sent.handed + 1,
-    )
-    if (at === -1) {
-      report(`delivered ${JSON.stringify({ id, type, data })}, which it did not send whole, or out of order`)
-      continue
-    }
-    matched.push(sent.blocks[at] as Block)
-    next = at + 1
+/** What makes an event itself to a client: id and data. No two entries of a log share both. */
+function keyOf({ id, data }: Block): string {
+  return `${id} ${data}`
+}
+
+function name({ block }: Fate): string {
+  return `${block.id ?? 'without id'} ${JSON.stringify(block.data)}`
+}
+
+/** What a client can know of the events that it was handed in one life. */
+class Seen {
+  readonly #one: Case
+  readonly #life: Life
+  /** What was delivered with an id of its own on earlier connections. */
+  readonly #delivered = new Set<string>()
+  /** Ids that stood for two events of one connection: they identify neither. */
+  readonly #ambiguous = new Set<string>()
+  /** All events with an id, in the order in which they came, delivered or dropped. */
+  readonly #order: { key: string; read: string }[] = []
+  #connections = 0
+  #now: Fate[] = []
+  #idsNow = new Set<string>()
+
+  constructor(one: Case, life: Life) {
+    this.#one = one
+    this.#life = life
   }
-  return matched
+
+  mayDrop({ block }: Fate): boolean {
+    const { dedupe } = this.#one.schedule.options
+    if (dedupe === 'off' || !block.id || block.data === undefined) return false
+    if (this.#delivered.has(keyOf(block))) return true
+    // Of the stored id nothing but the id is known: the first event that bears it is taken for the one handled before.
+    return dedupe.by === 'id' && block.id === this.#life.stored && !this.#idsNow.has(block.id)
+  }
+
+  mustDrop({ block, delivery }: Fate): boolean {
+    const { dedupe } = this.#one.schedule.options
+    if (dedupe === 'off' || !block.id || block.data === undefined || !this.#delivered.has(keyOf(block)))
+      return false
+    const { log, options } = this.#one.schedule
+    // Of two events with one id the second looks like an id used anew, which makes the client forget all ids. With
+    // resume off it does not say so.
+    if (this.#ambiguous.has(block.id) || (log.ids === 'shared' && options.resume === 'off')) return false
+    // As far as the capacity reaches: so many other ids may have come since. The ids of one read count as equally old.
+    const last = this.#order.findLast(({ key }) => key === keyOf(block))
+    const from = this.#order.findIndex(({ read }) => read === last?.read)
+    const since = new Set(this.#order.slice(from).map(({ key }) => key))
+    if (since.size > dedupe.capacity) return false
+    // Ids that a server has used for something else mean nothing any more, and the client has said so.
+    return !this.#life.told.some(
+      ({ event, seq }) => event.type === 'gap' && event.reason === 'ids-reused' && seq < (delivery?.seq ?? 0),
+    )
+  }
+
+  note(fate: Fate): void {
+    const { id, data } = fate.block
+    if (!id || data === undefined || !fate.certain) return
+    if (this.#idsNow.has(id)) this.#ambiguous.add(id)
+    this.#idsNow.add(id)
+    this.#order.push({ key: keyOf(fate.block), read: `${this.#connections} ${fate.read}` })
+    this.#now.push(fate)
+  }
+
+  endConnection(): void {
+    for (const { block, delivery } of this.#now) if (delivery !== undefined) this.#delivered.add(keyOf(block))
+    this.#connections++
+    this.#now = []
+    this.#idsNow = new Set()
+  }
+}
+
+/**
+ * Every event between the first that a life was owed and the last that it got must have come, unless a server began
+ * behind the id that it was asked for: what lies between it could not, or would not, replay.
+ */
+function findLost(one: Case, connections: Connection[], report: (index: number, max: number) => void): void {
+  const came = new Set<number>()
+  const unreplayable = new Set<number>()
+  let first: number | undefined
+  for (const { sent, fates } of connections) {
+    // A server that numbers anew knows no place: whatever it does not send now, it never will.
+    const cursor = one.schedule.log.ids === 'renumbered' ? -1 : sent.cursor
+    for (let index = cursor + 1; index < sent.start; index++) unreplayable.add(index)
+    first ??= cursor + 1
+    // What was dropped has been judged already.
+    for (const fate of fates)
+      if (fate.certain && fate.block.entry !== undefined) came.add(fate.block.entry.index)
+  }
+  const max = Math.max(-1, ...came)
+  for (const { index, data } of one.entries.slice(first ?? 0, max + 1))
+    if (data !== undefined && !came.has(index) && !unreplayable.has(index)) report(index, max)
 }
