@@ -20,7 +20,7 @@ import {
   send,
   stay,
 } from 'resilient-sse/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 // What docs/eventsource.md says of other libraries, seen on the installed versions.
 
@@ -52,7 +52,6 @@ const LIBRARIES: Record<string, (url: string) => Source> = {
 
 function open(library: string, url: string): Source {
   const source = (LIBRARIES[library] as (url: string) => Source)(url)
-  onTestFinished(() => source.close())
   // Without one an error of launchdarkly-eventsource is thrown where nobody can catch it.
   source.onerror = () => {}
   return source
@@ -61,7 +60,7 @@ function open(library: string, url: string): Source {
 interface Outcome {
   lost: number
   doubled: number
-  readyState: number
+  readyState: number | undefined
   targets: string[]
   cursors: (string | undefined)[]
 }
@@ -70,16 +69,21 @@ interface Outcome {
 async function observe(library: string, script: Step[][]): Promise<Outcome> {
   await using server = await FaultServer.start({ log: LOG, script })
   const received: string[] = []
+  let readyState: number | undefined
   const source = open(library, server.url)
   source.onmessage = ({ data }: { data: string }) => received.push(data)
-  await expect
-    .poll(() => received.includes(sent.at(-1) as string) || source.readyState === 2, { timeout: 20_000 })
-    .toBe(true)
-  // What would still come now, comes soon.
-  await new Promise(resolve => setTimeout(resolve, 500))
+  try {
+    await expect
+      .poll(() => received.includes(sent.at(-1) as string) || source.readyState === 2, { timeout: 20_000 })
+      .toBe(true)
+    // What would still come now, comes soon.
+    await new Promise(resolve => setTimeout(resolve, 500))
+  } finally {
+    // Its state is of interest first.
+    readyState = source.readyState
+    source.close()
+  }
   const distinct = new Set(received)
-  const { readyState } = source
-  source.close()
   return {
     lost: sent.filter(data => !distinct.has(data)).length,
     doubled: received.length - distinct.size,
@@ -148,8 +152,8 @@ describe('launchdarkly-eventsource', () => {
     await using server = await FaultServer.start({ log: LOG, script: [THE_REST, THE_REST], tls })
     const theirs = open('launchdarkly-eventsource', server.url)
     await expect.poll(() => theirs.readyState).toBe(1)
+    theirs.close()
     const ours = new EventSource(server.url)
-    onTestFinished(() => ours.close())
     const code = await new Promise(resolve => {
       ours.onerror = ({ error }) => resolve(error?.code)
     })

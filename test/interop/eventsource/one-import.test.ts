@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -16,7 +16,7 @@ import {
   silence,
   stay,
 } from 'resilient-sse/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 // The same application, once with the library that it was written for and once with its import changed, each in a
 // process of its own against the same faults.
@@ -80,14 +80,14 @@ interface Outcome {
   requests: { cursor: string | undefined; authorization: unknown }[]
 }
 
-async function run(app: App, from: string, script: Step[][], patienceMs = 25_000): Promise<Outcome> {
+async function run(module: string | undefined, script: Step[][], patienceMs = 25_000): Promise<Outcome> {
   await using server = await FaultServer.start({ log: { count: COUNT, seed: 9 }, script })
-  const child = start(app, from, server.url)
+  const child = spawn(process.execPath, [String(module), server.url], { stdio: ['ignore', 'pipe', 'ignore'] })
   const received: string[] = []
   await new Promise<void>(resolve => {
     // An application that has heard nothing for so long hears nothing any more.
     let patience = setTimeout(resolve, 30_000)
-    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', line => {
+    createInterface({ input: child.stdout }).on('line', line => {
       const data = JSON.parse(line)
       received.push(data)
       clearTimeout(patience)
@@ -107,17 +107,18 @@ async function run(app: App, from: string, script: Step[][], patienceMs = 25_000
   }
 }
 
-/** The application in a process of its own, its one import changed to this. */
-function start(app: App, from: string, url: string): ChildProcess {
+/** The application as a module of its own, its one import changed to this. */
+function withImport(app: App, from: string, name: string): string {
   const source = readFileSync(path(`apps/${app}.mjs`), 'utf8')
-  const changed = source.replace(`from '${app}'`, `from '${from}'`)
+  const file = path(`.tmp/${app}-${name}.mjs`)
   mkdirSync(path('.tmp'), { recursive: true })
-  const file = path(`.tmp/${app}-${from === ours ? 'ours' : 'theirs'}.mjs`)
-  writeFileSync(file, changed)
-  const child = spawn(process.execPath, [file, url], { stdio: ['ignore', 'pipe', 'ignore'] })
-  onTestFinished(() => void child.kill())
-  return child
+  writeFileSync(file, source.replace(`from '${app}'`, `from '${from}'`))
+  return file
 }
+
+const APPS: App[] = ['eventsource', 'event-source-polyfill']
+const theirModule = new Map(APPS.map(app => [app, withImport(app, app, 'theirs')]))
+const ourModule = new Map(APPS.map(app => [app, withImport(app, ours, 'ours')]))
 
 const rows = FAULTS.flatMap(fault =>
   Object.entries(fault.theirs).map(([app, theirs]) => ({ ...fault, app: app as App, theirs })),
@@ -125,7 +126,7 @@ const rows = FAULTS.flatMap(fault =>
 
 describe.concurrent('an application whose import was changed loses nothing and is told nothing twice:', () => {
   test.each(rows)('$app, $name', async ({ app, script, dials }) => {
-    const { requests, ...counts } = await run(app, ours, script)
+    const { requests, ...counts } = await run(ourModule.get(app), script)
     expect(counts).toEqual({ lost: 0, doubled: 0 })
     expect(requests).toEqual(
       Array.from({ length: dials }, (_, index) => ({
@@ -140,7 +141,7 @@ describe.concurrent('with the import that it was written with:', () => {
   test.each(rows)(
     '$app, $name: lost $theirs.lost, doubled $theirs.doubled',
     async ({ app, script, theirs }) => {
-      const { lost, doubled } = await run(app, app, script, theirs.lost > 0 ? 5_000 : undefined)
+      const { lost, doubled } = await run(theirModule.get(app), script, theirs.lost > 0 ? 5_000 : undefined)
       expect({ lost, doubled }).toEqual(theirs)
     },
   )
