@@ -40,6 +40,9 @@ export interface EventSourceInit extends Omit<ResilientSseOptions, 'fetch'> {
    */
   conformance?: 'resilient' | 'whatwg' | undefined
 
+  /** [eventsource] `maxEventChars`. */
+  maxBufferSize?: number | null | undefined
+
   /** [event-source-polyfill] `heartbeat.timeoutMs`, as there brought into 1 s to 5 h. */
   heartbeatTimeout?: number | string | null | undefined
   /** [event-source-polyfill] `resume.queryParameter`. */
@@ -64,12 +67,18 @@ export interface EventSourceInit extends Omit<ResilientSseOptions, 'fetch'> {
   /** [launchdarkly-eventsource] `tcp.proxy`. */
   proxy?: string | null | undefined
 
+  /** [launchdarkly-eventsource] `false`; nothing else can take effect. */
+  skipDefaultHeaders?: false | null | undefined
+
   /** [extended-eventsource] `backoff.baseMs`. */
   retry?: number | null | undefined
   /** [extended-eventsource] Whether the first failure and the first end are the last. */
   disableRetry?: boolean | null | undefined
   /** [extended-eventsource] Whether a browser sends no cookies at all. Wins over `withCredentials`. */
   omitCredentials?: boolean | null | undefined
+
+  /** [extended-eventsource] `true`; nothing is logged anyway. */
+  disableLogger?: true | null | undefined
 
   /** [reconnecting-eventsource] `backoff.maxMs`. */
   max_retry_time?: number | null | undefined

@@ -10,6 +10,9 @@ type Options = Record<string, unknown>
 type Spelling = (value: never, name: string) => ResilientSseOptions
 
 const SPELLINGS = {
+  // eventsource 5.1
+  maxBufferSize: (maxEventChars: number) => ({ maxEventChars }),
+
   // event-source-polyfill 1.0
   heartbeatTimeout: (ms: number | string, name) => ({ heartbeat: { timeoutMs: polyfillDuration(ms, name) } }),
   lastEventIdQueryParameterName: (queryParameter: string) => ({ resume: { queryParameter } }),

@@ -24,8 +24,9 @@ export interface EventSourceEventMap {
 /** {@link EventSourceErrorEvent}; its fields are optional here, so that handlers made for the DOM's type fit. */
 export type ErrorEventLike = Event & Partial<EventSourceErrorEvent>
 
-// biome-ignore lint/suspicious/noExplicitAny: as in the DOM's own declaration, with which this one must agree.
-type Handler<This, OnEvent extends Event> = ((this: This, event: OnEvent) => any) | null
+// Any `this`, so that handlers made for the DOM's class fit, and this class fits where the DOM's is wanted.
+// biome-ignore lint/suspicious/noExplicitAny: see above.
+type Handler<OnEvent extends Event> = ((this: any, event: OnEvent) => any) | null
 
 // The DOM's names for these are missing in projects without its library.
 type Listener = ((event: Event) => unknown) | { handleEvent(event: Event): unknown }
@@ -179,27 +180,27 @@ export class EventSource extends EventTarget {
     if (listener !== null) super.removeEventListener(type, listener as Listener, options)
   }
 
-  get onopen(): Handler<EventSource, Event> {
+  get onopen(): Handler<Event> {
     return this.#handler('open')
   }
-  set onopen(handler: Handler<EventSource, Event>) {
+  set onopen(handler: Handler<Event>) {
     this.#handle('open', handler)
   }
-  get onmessage(): Handler<EventSource, MessageEvent> {
+  get onmessage(): Handler<MessageEvent> {
     return this.#handler('message')
   }
-  set onmessage(handler: Handler<EventSource, MessageEvent>) {
+  set onmessage(handler: Handler<MessageEvent>) {
     this.#handle('message', handler)
   }
-  get onerror(): Handler<EventSource, ErrorEventLike> {
+  get onerror(): Handler<ErrorEventLike> {
     return this.#handler('error')
   }
-  set onerror(handler: Handler<EventSource, ErrorEventLike>) {
+  set onerror(handler: Handler<ErrorEventLike>) {
     this.#handle('error', handler)
   }
 
-  #handler<OnEvent extends Event>(type: string): Handler<EventSource, OnEvent> {
-    return (this.#handlers.get(type)?.handler as Handler<EventSource, OnEvent> | undefined) ?? null
+  #handler<OnEvent extends Event>(type: string): Handler<OnEvent> {
+    return (this.#handlers.get(type)?.handler as Handler<OnEvent> | undefined) ?? null
   }
 
   /** [HTML] 8.1.8.1: a handler keeps its place among the listeners until it is set to null. */

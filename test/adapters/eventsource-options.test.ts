@@ -39,6 +39,11 @@ function range(init: EventSourceInit, failures = 1): number[] {
   return [0, 1].map(random => Math.round(jitteredDelay(input, backoff, () => random)))
 }
 
+test('maxBufferSize of eventsource is the largest event', () => {
+  expect(resolved({ maxBufferSize: 5_000 })).toMatchObject({ maxEventChars: 5_000 })
+  expect(refusal({ maxBufferSize: Number.POSITIVE_INFINITY })).toMatch(/^maxBufferSize: Infinity is not/)
+})
+
 describe('options of event-source-polyfill', () => {
   test.each([
     [45_000, 45_000],
@@ -175,12 +180,14 @@ describe('options of extended-eventsource and reconnecting-eventsource', () => {
     expect(server.requests[0]?.headers['last-event-id']).toBe('41')
   })
 
-  test.each([{ disableRetry: false }, { disableLogger: true }, { omitCredentials: true }, { proxy: null }])(
-    '%j asks for nothing else than what is so anyway',
-    init => {
-      expect(() => open(NOWHERE, init)).not.toThrow()
-    },
-  )
+  test.each([
+    { disableRetry: false },
+    { disableLogger: true },
+    { omitCredentials: true },
+    { proxy: null },
+  ] as EventSourceInit[])('%j asks for nothing else than what is so anyway', init => {
+    expect(() => open(NOWHERE, init)).not.toThrow()
+  })
 })
 
 describe('what cannot take effect is refused by its name:', () => {

@@ -1,7 +1,7 @@
 // npm run test:tarball: packs the package, has publint and are-the-types-wrong judge the tarball, installs it into an
 // empty folder and uses it from ESM, from CommonJS and from TypeScript.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,17 +41,24 @@ for await (const event of new ResilientSse(server.url, { backoff: { baseMs: 10 }
   if (ids.length === 3) break
 }
 const dials = server.requests.map(request => request.lastEventId)
+const source = new EventSource(server.url, { lastEventId: '1' })
+await new Promise(resolve => {
+  source.onmessage = event => event.lastEventId === '3' && resolve()
+})
+source.close()
 await server.close()
 if (ids.join() !== '1,2,3' || dials.join() !== ',2') throw new Error('received ' + ids + ' in dials ' + dials)
 console.log(kind + ': received ' + ids + ' in ' + dials.length + ' dials')
 `
 const ESM = `
 import { ResilientSse } from 'resilient-sse'
+import { EventSource } from 'resilient-sse/eventsource'
 import { fileStore } from 'resilient-sse/stores/file'
 import { eventLog, FaultServer, reset, send } from 'resilient-sse/testing'
 `
 const CJS = `
 const { ResilientSse } = require('resilient-sse')
+const { EventSource } = require('resilient-sse/eventsource')
 const { fileStore } = require('resilient-sse/stores/file')
 const { eventLog, FaultServer, reset, send } = require('resilient-sse/testing')
 `
@@ -106,6 +113,9 @@ export async function main(): Promise<string | undefined> {
 `
 writeFileSync(join(app, 'types.mts'), TYPES)
 writeFileSync(join(app, 'types.cts'), TYPES)
+// What the class must be assignable to, and what must be assignable to its options.
+for (const name of ['eventsource-dom', 'eventsource-node'])
+  copyFileSync(join(root, 'test', 'package', `${name}.mts`), join(app, `${name}.mts`))
 const tsconfig = {
   compilerOptions: {
     strict: true,
@@ -117,7 +127,7 @@ const tsconfig = {
     typeRoots: [join(root, 'node_modules', '@types')],
     noEmit: true,
   },
-  files: ['types.mts', 'types.cts'],
+  files: ['types.mts', 'types.cts', 'eventsource-dom.mts', 'eventsource-node.mts'],
 }
 writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(tsconfig))
 run(bin('tsc'), ['-p', '.'], app)
@@ -136,7 +146,7 @@ export const paired = new ResilientSse('http://127.0.0.1:1/', { headers: new Map
 const withoutDom = { ...tsconfig.compilerOptions, lib: ['ES2023'], skipLibCheck: false }
 writeFileSync(
   join(app, 'tsconfig.node.json'),
-  JSON.stringify({ compilerOptions: withoutDom, files: ['node.mts'] }),
+  JSON.stringify({ compilerOptions: withoutDom, files: ['node.mts', 'eventsource-node.mts'] }),
 )
 run(bin('tsc'), ['-p', 'tsconfig.node.json'], app)
 console.log('TypeScript: accepted as ESM and as CommonJS, library checks on')
