@@ -136,7 +136,6 @@ const tools = {
   close(id: number): void {
     runOf(id).source.close()
   },
-  hasNative: 'EventSource' in globalThis,
 }
 
 declare global {

@@ -79,10 +79,6 @@ export class Place implements AsyncDisposable {
     return new Place(page, worker)
   }
 
-  hasNative(): Promise<boolean> {
-    return this.#target.evaluate(() => globalThis.sse.hasNative)
-  }
-
   async start(options: StartOptions): Promise<Stream> {
     const target = this.#target
     const id = await target.evaluate(given => globalThis.sse.start(given), options)
@@ -109,10 +105,14 @@ export interface Stream {
 }
 
 /** Waits for what a browser does in its own time. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const end = performance.now() + 10_000; performance.now() < end; ) {
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  patienceMs = 10_000,
+): Promise<void> {
+  for (const end = performance.now() + patienceMs; performance.now() < end; ) {
     if (await holds()) return
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-  throw new Error(`not within 10 s: ${what}`)
+  throw new Error(`not within ${patienceMs / 1_000} s: ${what}`)
 }
