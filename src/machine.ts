@@ -36,7 +36,8 @@ export const machine = {
 
   /** One signal may end any number of streams: Node would warn of the eleventh. */
   allowListeners(signal: AbortSignal): void {
-    setMaxListeners(0, signal)
+    // Not 0, which means the same: Node's getMaxListeners() then takes the signal for none, and undici's fetch, which asks, throws.
+    setMaxListeners(Number.POSITIVE_INFINITY, signal)
   },
 
   /** Runs after the event loop has looked at its sockets once. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { getEventListeners } from 'node:events'
 import { promisify } from 'node:util'
-import { ResilientSse } from 'resilient-sse'
+import { keepaliveFetch, ResilientSse } from 'resilient-sse'
 import { answer, cut, end, FaultServer, send, stay } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
 import { builtTesting, expectDials, FAST, QUICK_RETRY, sleep, take, until, Witness } from './support.ts'
@@ -139,6 +139,16 @@ test('15 reconnects with one signal leave no listener on it, neither during the 
     undefined,
     ...Array.from({ length: 15 }, (_, index) => server.log.idAt(2 * index + 1)),
   ])
+})
+
+test('a signal that ends a stream may be given to other requests of undici afterwards', async () => {
+  await using server = await FaultServer.start({ log: { count: 1 } })
+  const { signal } = new AbortController()
+  await take(new ResilientSse(server.url, { ...FAST, signal }), 1)
+  const fetch = keepaliveFetch()
+  const response = await fetch(server.url, { signal, headers: { accept: 'text/event-stream' } })
+  expect(response.status).toBe(200)
+  await response.body?.cancel()
 })
 
 test('twenty streams share one signal without a warning, and end by it together', async () => {
