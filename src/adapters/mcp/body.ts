@@ -99,11 +99,9 @@ export class SurvivingBody {
 
   #endBy(error: unknown): void {
     if (this.#over) return
-    if (this.#signal?.aborted) {
-      // As a fetch does.
-      this.#end()
-      this.#controller.error(this.#signal.reason)
-    } else this.close(this.#rules.isFinished() ? '' : this.#rules.lastWords(error))
+    // A fetch would err when its signal aborts; the SDK, which aborted it, would tell its host of an error.
+    const nothingToSay = this.#signal?.aborted || this.#rules.isFinished()
+    this.close(nothingToSay ? '' : this.#rules.lastWords(error))
   }
 
   #end(): void {
@@ -114,15 +112,11 @@ export class SurvivingBody {
 }
 
 /** What the SDK is given: the answer's status and headers, around a body that survives. */
-export function survivingResponse(answer: Response, body: ReadableStream<Uint8Array>): Response {
-  const status = answer.ok ? answer.status : 200
-  const response = new Response(body, {
-    status,
-    statusText: answer.ok ? answer.statusText : '',
-    headers: answer.headers,
-  })
+export function survivingResponse(answer: Response | undefined, body: ReadableStream<Uint8Array>): Response {
+  const { status, statusText, headers, url } = answer?.ok ? answer : new Response()
+  const response = new Response(body, { status, statusText, headers })
   for (const name of ['content-length', 'content-encoding', 'transfer-encoding'])
     response.headers.delete(name)
   response.headers.set('content-type', 'text/event-stream')
-  return Object.defineProperty(response, 'url', { value: answer.url })
+  return Object.defineProperty(response, 'url', { value: url })
 }

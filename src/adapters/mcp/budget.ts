@@ -9,6 +9,8 @@ const MAX_EMPTY_POLLS = 100
  * that merely lived are what a flapping server sends each time.
  */
 export class Budget {
+  /** The leg that ends next has brought something, or was none of ours. */
+  #progressed = true
   #failures = 0
   #polls = 0
   readonly #maxFailures: number
@@ -18,13 +20,17 @@ export class Budget {
   }
 
   progress(): void {
+    this.#progressed = true
     this.#failures = 0
     this.#polls = 0
   }
 
   /** Whether there may be another attempt after this leg, or after this answer. */
   allows(isPoll: boolean): boolean {
-    if (isPoll) return ++this.#polls < MAX_EMPTY_POLLS
-    return ++this.#failures < this.#maxFailures
+    if (this.#progressed) {
+      this.#progressed = false
+      return true
+    }
+    return isPoll ? ++this.#polls < MAX_EMPTY_POLLS : ++this.#failures < this.#maxFailures
   }
 }

@@ -1,9 +1,14 @@
-import { isTakenOver } from './accept.ts'
+import { isEventStream, isTakenOver } from './accept.ts'
 import { CallRegister } from './cancelled.ts'
-import { messagesIn } from './messages.ts'
+import { isWithoutResume } from './era.ts'
+import { Handovers } from './handover.ts'
+import { messagesIn, requestsIn } from './messages.ts'
 import { type McpFetchOptions, resolveMcpOptions } from './options.ts'
-import { acceptsStream, readRequest } from './request.ts'
-import { RequestStream } from './request-stream.ts'
+import { ReissuedStream } from './reissued-stream.ts'
+import { acceptsStream, type McpRequest, readRequest } from './request.ts'
+import { RequestStream, type Shared } from './request-stream.ts'
+import { resumeHeaders } from './resume-request.ts'
+import { StandaloneStream } from './standalone-stream.ts'
 
 /**
  * A `fetch` for the Streamable HTTP transports of the official MCP SDKs, v1 and v2: streams outlive their connections,
@@ -15,14 +20,72 @@ import { RequestStream } from './request-stream.ts'
  */
 export function mcpFetch(options: McpFetchOptions = {}): typeof globalThis.fetch {
   const settings = resolveMcpOptions(options)
-  const register = new CallRegister()
+  const shared: Shared = { settings, register: new CallRegister(), handovers: new Handovers() }
   return async (input, init) => {
     const request = await readRequest(input, init)
     if (!acceptsStream(request.headers)) return settings.fetch(input, init)
-    const messages = request.method === 'POST' ? messagesIn(request.text) : []
-    register.heed(request.headers.get('mcp-session-id'), messages)
-    const response = await settings.fetch(request.url, request.init)
-    if (!isTakenOver(request, response) || request.method !== 'POST') return response
-    return new RequestStream(response, request, messages, settings, register).response
+    if (request.method === 'POST') return post(request, shared)
+    return request.method === 'GET' ? get(request, shared) : settings.fetch(request.url, request.init)
   }
+}
+
+/** Messages to the server; the answer to a request may be a stream. */
+async function post(request: McpRequest, shared: Shared): Promise<Response> {
+  const messages = messagesIn(request.text)
+  const session = request.headers.get('mcp-session-id')
+  shared.register.heed(session, messages)
+  shared.handovers.heed(session, messages)
+  const answer = await shared.settings.fetch(request.url, request.init)
+  const requests = requestsIn(messages)
+  const [first] = requests
+  if (!isTakenOver(request, answer) || first === undefined) return answer
+  if (isWithoutResume(request, messages))
+    return new ReissuedStream(answer, request, first, shared.settings).response
+  const headers = resumeHeaders(request, answer, messages)
+  return new RequestStream(answer, request, { requests, headers, mayHandOver: true }, shared).response
+}
+
+/** A stream that the SDK opens: the standalone one, or one that it resumes itself. */
+async function get(request: McpRequest, shared: Shared): Promise<Response> {
+  const session = request.headers.get('mcp-session-id')
+  const cursor = request.headers.get('last-event-id')
+  if (cursor !== null && shared.handovers.at(session, cursor) !== undefined)
+    return handedOver(request, session, cursor, shared)
+  const answer = await shared.settings.fetch(request.url, request.init)
+  if (isTakenOver(request, answer)) return new StandaloneStream(answer, request, shared.settings).response
+  if (answer.status !== 200 || isEventStream(answer.headers)) return answer
+  // The SDKs take any 200 for a stream: a page in its place is theirs to read for ever.
+  answer.body?.cancel().catch(() => {})
+  return notOffered()
+}
+
+/** The SDK comes with fresh credentials for calls whose stream it was given back. */
+async function handedOver(
+  request: McpRequest,
+  session: string | null,
+  cursor: string,
+  shared: Shared,
+): Promise<Response> {
+  const { handovers, settings } = shared
+  const handed = handovers.at(session, cursor)
+  if (handed === undefined || handed.requests.length === 0) {
+    handovers.take(session, cursor)
+    return notOffered()
+  }
+  // What fails is dialled again by the stream's own engine.
+  const answer = await settings.fetch(request.url, request.init).catch(() => undefined)
+  request.signal?.throwIfAborted()
+  const isRefused = answer?.status === 401 || answer?.status === 403
+  // The first refusal makes the SDK fetch credentials, if it can; without a provider it would wait for ever.
+  if (isRefused && ++handed.refusals < 2) return answer as Response
+  handovers.take(session, cursor)
+  const { requests } = handed
+  const headers = resumeHeaders(request, answer ?? new Response(), [])
+  const calls = { requests, headers, lastEventId: cursor, mayHandOver: !isRefused }
+  return new RequestStream(answer, request, calls, shared).response
+}
+
+/** What the SDKs take quietly for "no stream here". */
+function notOffered(): Response {
+  return new Response(null, { status: 405 })
 }

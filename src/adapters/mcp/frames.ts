@@ -22,3 +22,8 @@ export function commentLine(comment: string): string {
 export function messageBlock(message: object): string {
   return `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
 }
+
+/** A block that tells an id and nothing else (SEP-1699). */
+export function primingBlock(id: string): string {
+  return `id: ${id}\ndata: \n\n`
+}

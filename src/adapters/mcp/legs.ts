@@ -1,6 +1,6 @@
 /**
- * The connections of one stream, as the engine's fetch: the answer at hand first, then whatever `next` brings. So the
- * engine need not know that the first leg was a POST.
+ * The connections of one stream, as the engine's fetch: the answer at hand first, if there is one, then whatever `next`
+ * brings. So the engine need not know that the first leg was a POST.
  */
 export class Legs {
   /** How many there were beside the first. */
@@ -8,7 +8,7 @@ export class Legs {
   #first: Response | undefined
   readonly #next: typeof globalThis.fetch
 
-  constructor(first: Response, next: typeof globalThis.fetch) {
+  constructor(first: Response | undefined, next: typeof globalThis.fetch) {
     this.#first = first
     this.#next = next
   }

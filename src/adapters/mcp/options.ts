@@ -41,6 +41,11 @@ export interface McpFetchOptions {
   maxEventChars?: number | undefined
   /** Passes event ids on to the SDK, for hosts that keep them (`onresumptiontoken`). Default false. */
   forwardEventIds?: boolean | undefined
+  /**
+   * 2026-07-28 only, where a lost answer cannot be resumed: whether a tool of this name may be called a second time. For
+   * tools that are declared `readOnlyHint` or `idempotentHint`. Default none: the call ends in an error.
+   */
+  resendTool?: ((name: string) => boolean) | undefined
   /** Everything that happens to the streams; see docs/lifecycle.md. What it throws is ignored. */
   onLifecycle?: ((event: LifecycleEvent, stream: McpStream) => void) | undefined
 }

@@ -1,77 +1,90 @@
-import { ResilientSse, type SseError, type SseEvent } from '../../index.ts'
+import type { ResilientSse, SseError, SseEvent } from '../../index.ts'
 import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
 import { Budget } from './budget.ts'
 import type { CallRegister, Cancellable } from './cancelled.ts'
-import { blockOf } from './frames.ts'
+import { engineFor } from './engine.ts'
+import { blockOf, primingBlock } from './frames.ts'
+import type { Handovers } from './handover.ts'
 import { Legs } from './legs.ts'
-import { answersIn, type Message, type RequestId, requestsIn } from './messages.ts'
-import type { McpSettings, McpStream } from './options.ts'
+import { answersIn, type RequestId } from './messages.ts'
+import type { McpSettings } from './options.ts'
+import { patience } from './patience.ts'
 import type { McpRequest } from './request.ts'
-import { resumeHeaders } from './resume-request.ts'
 import { type LostReason, settle } from './settle.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 
 const HOUR_MS = 3_600_000
 
+/** What a wrapper knows across its streams. */
+export interface Shared {
+  settings: McpSettings
+  register: CallRegister
+  handovers: Handovers
+}
+
+/** What a stream is to answer, and how it goes on. */
+export interface Calls {
+  requests: readonly { id: RequestId; method: string }[]
+  /** Of each GET that resumes the stream. */
+  headers: Headers
+  /** Where the stream starts, when the SDK resumed it itself. */
+  lastEventId?: string | undefined
+  /** Whether the SDK may be asked for fresh credentials. */
+  mayHandOver: boolean
+}
+
 /** The answer to a POST: it goes on by GET and Last-Event-ID until every call in it is answered, or settled. */
 export class RequestStream implements StreamRules, Cancellable {
   readonly response: Response
-  readonly #open: Set<RequestId>
+  readonly #open: Map<RequestId, string>
   readonly #session: string | null
-  readonly #settings: McpSettings
-  readonly #register: CallRegister
+  readonly #shared: Shared
+  readonly #mayHandOver: boolean
   readonly #budget: Budget
   readonly #legs: Legs
   readonly #engine: ResilientSse
   readonly #body: SurvivingBody
   /** Whether the present leg brought an id. */
   #legHadId = false
-  #verdict: Verdict | 'no-cursor' | 'exhausted' | undefined
+  #lost: LostReason = 'ended'
 
-  constructor(
-    answer: Response,
-    request: McpRequest,
-    messages: readonly Message[],
-    settings: McpSettings,
-    register: CallRegister,
-  ) {
-    const requests = requestsIn(messages)
-    const headers = resumeHeaders(request, answer, messages)
-    this.#open = new Set(requests.map(({ id }) => id))
+  constructor(answer: Response | undefined, request: McpRequest, calls: Calls, shared: Shared) {
+    const { requests, headers, lastEventId, mayHandOver } = calls
+    const { heartbeat, backoff, fetch } = shared.settings
+    this.#open = new Map(requests.map(({ id, method }) => [id, method]))
     this.#session = headers.get('mcp-session-id')
-    this.#settings = settings
-    this.#register = register
-    this.#budget = new Budget(settings.backoff.maxAttempts)
-    this.#legs = new Legs(answer, settings.fetch)
+    this.#shared = shared
+    this.#mayHandOver = mayHandOver
+    this.#budget = new Budget(backoff.maxAttempts)
+    this.#legs = new Legs(answer, fetch)
     this.#body = new SurvivingBody(this, request.signal)
-    const stream: McpStream = {
-      kind: 'request',
-      ids: [...this.#open],
-      methods: requests.map(({ method }) => method),
-      sessionId: this.#session ?? undefined,
-    }
-    const { heartbeat, backoff, dedupe, openTimeoutMs, maxEventChars, onLifecycle } = settings
-    this.#engine = new ResilientSse(request.url, {
+    this.#engine = engineFor({
+      request,
       headers,
-      signal: request.signal,
-      fetch: this.#legs.fetch,
-      openTimeoutMs,
-      maxEventChars,
-      heartbeat,
-      // A leg that merely lived is no progress, and how many there may be is the budget's affair.
-      backoff: { ...backoff, maxAttempts: Number.POSITIVE_INFINITY, resetAfterMs: HOUR_MS },
-      breaker: false,
-      dedupe: dedupe === false ? false : { ...dedupe, by: 'id+data' },
-      isRetryable: error => this.#mayResume(error),
-      onComment: this.#body.comment,
-      onLifecycle: event => {
-        if (event.type === 'open') this.#legHadId = false
-        onLifecycle?.(event, stream)
+      legs: this.#legs,
+      body: this.#body,
+      settings: shared.settings,
+      stream: {
+        kind: 'request',
+        ids: [...this.#open.keys()],
+        methods: [...this.#open.values()],
+        sessionId: this.#session ?? undefined,
+      },
+      onOpen: () => {
+        this.#legHadId = false
+      },
+      own: {
+        resume: { lastEventId },
+        heartbeat: patience(heartbeat, () => Boolean(this.#engine.lastEventId)),
+        // A leg that merely lived is no progress, and how many legs there may be is the budget's affair.
+        backoff: { ...backoff, maxAttempts: Number.POSITIVE_INFINITY, resetAfterMs: HOUR_MS },
+        breaker: false,
+        isRetryable: error => this.#mayResume(error),
+        onComment: this.#body.comment,
       },
     })
-    this.#body.readFrom(this.#engine)
     this.response = survivingResponse(answer, this.#body.stream)
-    register.add(this.#session, this.#open, this)
+    shared.register.add(this.#session, this.#open.keys(), this)
   }
 
   blockFor(event: SseEvent): string {
@@ -80,7 +93,7 @@ export class RequestStream implements StreamRules, Cancellable {
     if (event.data === '') return ''
     this.#budget.progress()
     for (const id of answersIn(event.data)) this.#open.delete(id)
-    return blockOf(event, this.#settings.forwardEventIds)
+    return blockOf(event, this.#shared.settings.forwardEventIds)
   }
 
   isFinished(): boolean {
@@ -89,12 +102,22 @@ export class RequestStream implements StreamRules, Cancellable {
 
   lastWords(error: unknown): string {
     const { lastEventId } = this.#engine
-    return settle(this.#open, { reason: this.#reason(), lastEventId, attempts: this.#legs.resumes, error })
+    if (this.#lost === 'unauthorized' && this.#mayHandOver && lastEventId) {
+      const requests = [...this.#open].map(([id, method]) => ({ id, method }))
+      this.#shared.handovers.give(this.#session, lastEventId, requests)
+      return primingBlock(lastEventId)
+    }
+    const known = { reason: this.#lost, lastEventId, attempts: this.#legs.resumes, error }
+    return settle(this.#open.keys(), known)
   }
 
   ended(): void {
     this.#legs.discard()
-    this.#register.remove(this.#session, this.#open, this)
+    this.#shared.register.remove(this.#session, this.#open.keys(), this)
+    const { lastEventId } = this.#engine
+    // The SDK knows the cursor and may come back with it, although nothing is left to be answered.
+    if (this.#shared.settings.forwardEventIds && lastEventId && this.#lost !== 'unauthorized')
+      this.#shared.handovers.give(this.#session, lastEventId, [])
   }
 
   cancelled(id: RequestId): void {
@@ -104,22 +127,17 @@ export class RequestStream implements StreamRules, Cancellable {
 
   #mayResume(error: SseError): boolean {
     if (this.isFinished()) return false
-    this.#verdict = verdictOn(error)
-    if (this.#verdict !== 'again') return false
-    if (!this.#engine.lastEventId) this.#verdict = 'no-cursor'
-    else if (!this.#budget.allows(error.code === 'ERR_SSE_END' && this.#legHadId)) this.#verdict = 'exhausted'
-    return this.#verdict === 'again'
+    const verdict = this.#judge(error)
+    if (verdict === 'again') return true
+    this.#lost = verdict === 'final' ? 'not-resumable' : verdict
+    return false
   }
 
-  #reason(): LostReason {
-    switch (this.#verdict) {
-      case undefined:
-      case 'again':
-        return 'ended'
-      case 'final':
-        return 'not-resumable'
-      default:
-        return this.#verdict
-    }
+  #judge(error: SseError): Verdict | LostReason {
+    const verdict = verdictOn(error)
+    if (verdict !== 'again') return verdict
+    if (!this.#engine.lastEventId) return 'no-cursor'
+    const isPoll = error.code === 'ERR_SSE_END' && this.#legHadId
+    return this.#budget.allows(isPoll) ? 'again' : 'exhausted'
   }
 }

@@ -8,6 +8,8 @@ export type LostReason =
   | 'no-cursor'
   /** The server does not resume (400, 405), or its answer makes asking again pointless. */
   | 'not-resumable'
+  /** The protocol revision has no resume, and the request may have been carried out, so it was not sent again. */
+  | 'not-resent'
   /** The server no longer knows the session (404, 410). */
   | 'session-lost'
   /** The server wants other credentials (401, 403). */
@@ -38,6 +40,7 @@ const CONNECTION_CLOSED = -32_000
 const WORDS: Record<LostReason, string> = {
   'no-cursor': 'the stream broke before the server had sent an event id, so it cannot be resumed',
   'not-resumable': 'the server does not resume the stream',
+  'not-resent': 'the stream broke, and a request that may have run is not sent again',
   'session-lost': 'the server has lost the session',
   unauthorized: 'the server wants other credentials',
   exhausted: 'the stream broke again and again',

@@ -9,12 +9,16 @@ import { type McpFetchOptions, mcpFetch } from 'resilient-sse/mcp'
 
 export type Line = 'v1' | 'v2'
 
+export interface CallOptions {
+  timeout?: number
+  signal?: AbortSignal
+  arguments?: object
+  onresumptiontoken?: (token: string) => void
+}
+
 /** What the tests need of a client, of whichever line. */
 export interface TestClient extends AsyncDisposable {
-  call(
-    tool: string,
-    options?: { timeout?: number; signal?: AbortSignal; arguments?: object },
-  ): Promise<string>
+  call(tool: string, options?: CallOptions): Promise<string>
   ping(): Promise<unknown>
   /** The data of the log notifications, in order. */
   readonly logs: unknown[]

@@ -29,6 +29,8 @@ export interface McpScript {
   standalone?: readonly Leg[]
   /** Other methods (2026: `server/discover`, lists …). */
   methods?: Record<string, readonly Leg[]>
+  /** The legs of resumes of other methods than tools/call. */
+  resumed?: Record<string, Leg>
   /** The session that `initialize` opens. Default `'session-1'`; `null`: stateless. */
   session?: string | null
   /** The protocol version that `initialize` answers. Default 2025-11-25. */
@@ -118,6 +120,7 @@ export class McpFaultServer implements AsyncDisposable {
   readonly #startedAt = performance.now()
   /** Which call a stream belongs to: by the event ids that it has used. */
   readonly #calls = new Map<string, { tool: string; id: unknown; leg: number }>()
+  readonly #ids = new Map<string, unknown>()
   readonly #counts = new Map<string, number>()
   readonly #sockets = new Map<Socket, number>()
 
@@ -142,9 +145,8 @@ export class McpFaultServer implements AsyncDisposable {
     return new URL(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/mcp`)
   }
 
-  get openSockets(): number {
-    return this.#sockets.size
-  }
+  /** Responses that were begun, or asked for, and are not over. */
+  busy = 0
 
   of(what: string): Seen[] {
     return this.requests.filter(({ method, rpc }) => method === what || rpc === what)
@@ -171,7 +173,9 @@ export class McpFaultServer implements AsyncDisposable {
       socket: this.#sockets.get(request.socket) ?? 0,
     }
     this.requests.push(seen)
+    this.busy++
     response.on('close', () => {
+      this.busy--
       seen.aborted = !response.writableFinished
     })
     const legs = this.#legsFor(seen)
@@ -195,9 +199,13 @@ export class McpFaultServer implements AsyncDisposable {
       // 2026 has no GET: each POST is the next leg.
       const first = seen.tool === undefined || isModern(seen) ? own[Math.min(count, own.length - 1)] : own[0]
       if (seen.tool !== undefined) this.#calls.set(seen.tool, { tool: seen.tool, id: seen.id, leg: 0 })
+      if (seen.tool === undefined) this.#ids.set(key, seen.id)
       return { leg: first as Leg, id: seen.id }
     }
     if (seen.method !== 'GET') return undefined
+    const other = cursor?.split('/')[0] ?? ''
+    const resumed = this.#script.resumed?.[other]
+    if (resumed !== undefined) return { leg: resumed, id: this.#ids.get(other) }
     const call = cursor === undefined ? undefined : this.#calls.get(cursor.split('/')[0] ?? '')
     if (call !== undefined) {
       const own = tools[call.tool] as readonly Leg[]

@@ -1,0 +1,96 @@
+import type { ResilientSse, SseError, SseEvent } from '../../index.ts'
+import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
+import { engineFor } from './engine.ts'
+import { blockOf, primingBlock } from './frames.ts'
+import { Legs } from './legs.ts'
+import { answersIn } from './messages.ts'
+import type { McpSettings, McpStream } from './options.ts'
+import type { McpRequest } from './request.ts'
+import { resumeHeaders } from './resume-request.ts'
+import { type Verdict, verdictOn } from './verdict.ts'
+import { ZombieWatch } from './zombie.ts'
+
+/**
+ * The stream of what the server sends on its own account (GET). It ends when the session is lost, when the SDK has to
+ * fetch credentials, and otherwise only with the SDK: the breaker opens and probes.
+ */
+export class StandaloneStream implements StreamRules {
+  readonly response: Response
+  readonly #stream: McpStream
+  readonly #settings: McpSettings
+  readonly #legs: Legs
+  readonly #engine: ResilientSse
+  readonly #body: SurvivingBody
+  readonly #zombies = new ZombieWatch()
+  /** A GET with a cursor may be the answer to a call, resumed by the host. Then comments mean a long tool at work. */
+  readonly #mayBeCall: boolean
+  #finished = false
+  #verdict: Verdict | undefined
+
+  constructor(answer: Response, request: McpRequest, settings: McpSettings) {
+    const headers = resumeHeaders(request, answer, [])
+    const lastEventId = request.headers.get('last-event-id') ?? undefined
+    const sessionId = headers.get('mcp-session-id') ?? undefined
+    this.#settings = settings
+    this.#stream = { kind: 'standalone', ids: [], methods: [], sessionId }
+    this.#mayBeCall = lastEventId !== undefined
+    this.#legs = new Legs(answer, (url, init) =>
+      settings.fetch(url, { ...init, headers: this.#zombies.without(new Headers(init?.headers)) }),
+    )
+    this.#body = new SurvivingBody(this, request.signal)
+    this.#engine = engineFor({
+      request,
+      headers,
+      legs: this.#legs,
+      body: this.#body,
+      settings,
+      stream: this.#stream,
+      onOpen: cursor => this.#zombies.opened(cursor),
+      own: {
+        resume: { lastEventId },
+        heartbeat: settings.heartbeat ?? {},
+        backoff: { ...settings.backoff, maxAttempts: Number.POSITIVE_INFINITY },
+        breaker: settings.breaker ?? {},
+        isRetryable: error => this.#mayReopen(error),
+        onComment: comment => this.#heard(comment),
+      },
+    })
+    this.response = survivingResponse(answer, this.#body.stream)
+  }
+
+  blockFor(event: SseEvent): string {
+    if (event.id || event.data !== '') this.#zombies.alive()
+    if (event.data === '') return ''
+    if (this.#mayBeCall && answersIn(event.data).length > 0) this.#finished = true
+    return blockOf(event, true)
+  }
+
+  isFinished(): boolean {
+    return this.#finished
+  }
+
+  lastWords(): string {
+    const { lastEventId } = this.#engine
+    return this.#verdict === 'unauthorized' && lastEventId ? primingBlock(lastEventId) : ''
+  }
+
+  ended(): void {
+    this.#legs.discard()
+  }
+
+  #mayReopen(error: SseError): boolean {
+    if (this.#finished) return false
+    this.#verdict = verdictOn(error)
+    return !['session-lost', 'unauthorized', 'final'].includes(this.#verdict)
+  }
+
+  #heard(comment: string): void {
+    this.#body.comment(comment)
+    if (this.#mayBeCall) return
+    const after = this.#zombies.comment()
+    if (after === undefined) return
+    const gap = { type: 'gap', at: Date.now(), reason: 'cursor-ignored', after, before: undefined } as const
+    this.#settings.onLifecycle?.(gap, this.#stream)
+    this.#engine.reconnect()
+  }
+}
