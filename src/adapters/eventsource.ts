@@ -105,10 +105,14 @@ export class EventSource extends EventTarget {
   }
 
   async #run(): Promise<void> {
+    // One for all events, because a constructor reads it and lets it go.
+    const init = { data: '', lastEventId: '', origin: '' }
     try {
-      for await (const { event, data } of this.#stream) {
-        const lastEventId = this.#stream.lastEventId ?? ''
-        this.dispatchEvent(new MessageEvent(event || 'message', { data, lastEventId, origin: this.#origin }))
+      for await (const { event, data, id } of this.#stream) {
+        init.data = data
+        init.lastEventId = id ?? this.#stream.lastEventId ?? ''
+        init.origin = this.#origin
+        this.dispatchEvent(new MessageEvent(event || 'message', init))
       }
     } catch {
       // Its lifecycle has told how it ended.
