@@ -9,7 +9,7 @@ type Options = Record<string, unknown>
 /** What an option of theirs stands for. The name is for errors, which speak of what was given. */
 type Spelling = (value: never, name: string) => ResilientSseOptions
 
-const SPELLINGS = {
+export const SPELLINGS = {
   // eventsource 5.1
   maxBufferSize: (maxEventChars: number) => ({ maxEventChars }),
 
@@ -56,7 +56,7 @@ const SPELLINGS = {
 const ANOTHER_FETCH = 'give a fetch that adds it: (input, init) => fetch(input, { ...init, … })'
 
 /** Options of theirs that cannot take effect, and what does instead. */
-const REFUSED: Readonly<Options> = {
+export const REFUSED: Readonly<Options> = {
   Transport: 'every request goes through fetch; give another one as fetch',
   agent: 'an http.Agent does not fit fetch; see tcp and dispatcher',
   eventSourceClass: 'the stream is read by this package itself',
