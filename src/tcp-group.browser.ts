@@ -6,6 +6,6 @@ export function resolveTcp(given: unknown): object {
   if (given === undefined) return {}
   throw new SseError(
     'ERR_SSE_OPTION',
-    'tcp: cannot take effect in a browser, which makes its own connections',
+    'tcp: cannot take effect here: the fetch of the platform makes its own connections',
   )
 }

@@ -4,6 +4,6 @@ import { SseError } from '../errors.ts'
 export function checkDispatcher(_dispatcher: unknown): void {
   throw new SseError(
     'ERR_SSE_OPTION',
-    'dispatcher: cannot take effect in a browser, which makes its own connections',
+    'dispatcher: cannot take effect here: the fetch of the platform makes its own connections',
   )
 }

@@ -81,7 +81,7 @@ describe.each([
 
   test('holds no import of Node and no undici', () => {
     expect(text).not.toMatch(/["']node:|\brequire\(|undici/)
-    expect(text).toContain('cannot take effect in a browser')
+    expect(text).toContain('the fetch of the platform makes its own connections')
   })
 
   test('runs in a page', async () => {
