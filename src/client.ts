@@ -63,7 +63,7 @@ export class Client {
     }
     this.delivery = new Delivery(
       {
-        pull: () => this.#pull(),
+        pull: everyRead => this.#pull(everyRead),
         handled: id => this.#saver?.save(id),
         close: () => this.end('closed', undefined),
         isOver: () => this.state === 'closed',
@@ -73,8 +73,8 @@ export class Client {
     if (resume && resume.lastEventId !== undefined) this.#seed(resume.lastEventId)
   }
 
-  /** The next batch that holds events. The socket is read only from here, so back-pressure reaches the server. */
-  async #pull(): Promise<Batch | undefined> {
+  /** The next batch that holds events, or the next at all. The socket is read only from here, so back-pressure reaches the server. */
+  async #pull(everyRead: boolean): Promise<Batch | undefined> {
     try {
       if (this.state === 'idle') await this.#begin()
       for (;;) {
@@ -83,7 +83,7 @@ export class Client {
         this.#connection ??= await this.#connect()
         if (this.#connection === undefined) break
         const batch = await this.#receive(this.#connection)
-        if (batch !== undefined && batch.events.length > 0) return batch
+        if (batch !== undefined && (everyRead || batch.events.length > 0)) return batch
       }
     } catch (error) {
       if (error !== ENDED) return this.#endWith(error)
@@ -180,6 +180,7 @@ export class Client {
       onCommentParsed: () => this.#heard(),
       onComment: this.#options.onComment,
       onRetry: ms => this.#recovery.serverAsked(ms),
+      onRead: this.#options.onRead,
     })
     // Known from here on, so that a listener which closes the stream reaches it.
     this.#connection = connection

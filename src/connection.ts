@@ -20,6 +20,8 @@ export interface ConnectionOptions {
   onComment: ((comment: string) => void) | undefined
   /** A `retry:` field, in milliseconds as the server wrote it. */
   onRetry: (ms: number) => void
+  /** The bytes of a read that could be parsed, and how many events they ended. */
+  onRead?: ((chunks: readonly Uint8Array[], events: number) => void) | undefined
 }
 
 /** One response, read and parsed. It ends once, by rejecting {@link read}: every end is an error with a reason. */
@@ -42,12 +44,14 @@ export class Connection {
   readonly #abort: AbortController
   readonly #blocks: BlockReader
   readonly #onComment: ((comment: string) => void) | undefined
+  readonly #onRead: ConnectionOptions['onRead']
 
   constructor(body: ByteSource, abort: AbortController, options: ConnectionOptions) {
     this.#abort = abort
     this.#cleanEnd = options.cleanEnd
     this.#body = body
     this.#onComment = options.onComment
+    this.#onRead = options.onRead
     this.#blocks = new BlockReader({
       maxEventChars: options.maxEventChars,
       onRetry: options.onRetry,
@@ -140,6 +144,7 @@ export class Connection {
     const { parts, error } = this.#blocks.read(chunks)
     this.#parts = parts
     const batch = this.#nextPart() as Batch
+    if (error === undefined) this.#onRead?.(chunks, batch.events.length)
     // What was complete before the broken block is delivered first; the next read tells the failure.
     if (error !== undefined) this.fail(error)
     if (this.#watchdog !== undefined) {

@@ -3,8 +3,8 @@ import { type Batch, cursorAfter, type SseEvent } from './event.ts'
 
 /** Where the batches come from, and where handled ids go. */
 export interface Source {
-  /** The next batch with events; `undefined` is the end. */
-  pull(): Promise<Batch | undefined>
+  /** The next batch with events, or with `everyRead` the next at all; `undefined` is the end. */
+  pull(everyRead: boolean): Promise<Batch | undefined>
   /** The consumer is done with everything up to this id. */
   handled(id: string): void
   close(): Promise<void>
@@ -69,6 +69,21 @@ export class Delivery {
 
   batches(): AsyncIterableIterator<SseEvent[], undefined> {
     return this.#take(() => this.#nextBatch())
+  }
+
+  /** Each read as it is, also one without events; for adapters that hand on more than events. Nothing is acknowledged. */
+  reads(): AsyncIterableIterator<Batch, undefined> {
+    return this.#take(() => this.#inTurn(() => this.#nextRead()))
+  }
+
+  async #nextRead(): Promise<IteratorResult<Batch, undefined>> {
+    for (;;) {
+      const batch = await this.#source.pull(true)
+      if (batch === undefined) return DONE
+      if (this.#source.isOver()) continue
+      this.#before = cursorAfter(batch, batch.events.length, true) ?? this.#before
+      return { done: false, value: batch }
+    }
   }
 
   /** Makes the one iterator that this stream has. */
@@ -151,7 +166,7 @@ export class Delivery {
       if (this.#tracking === 'next' && settled !== undefined) this.#source.handled(settled)
       this.#batch = EMPTY
       this.#index = 0
-      const batch = await this.#source.pull()
+      const batch = await this.#source.pull(false)
       if (batch === undefined) return DONE
       // The stream may have ended in the very moment in which this came: then the next pull tells how.
       if (!this.#source.isOver()) this.#batch = batch

@@ -25,11 +25,17 @@ export interface Dialled {
   cleanEnd: boolean
 }
 
-/** What both platforms tell their fetch; the user's headers win, except over the cursor. */
-export function requestOf(hop: Hop, signal: AbortSignal): RequestInit & { headers: Headers } {
-  const headers = new Headers(hop.userHeaders)
-  for (const [name, value] of hop.protocolHeaders)
+/** The user's headers win, except over the cursor. */
+export function headersOf({ userHeaders, protocolHeaders }: Hop): Headers {
+  const headers = new Headers(userHeaders)
+  for (const [name, value] of protocolHeaders)
     if (!headers.has(name) || name === 'last-event-id') headers.set(name, value)
+  return headers
+}
+
+/** What both platforms tell their fetch. */
+export function requestOf(hop: Hop, signal: AbortSignal): RequestInit & { headers: Headers } {
+  const headers = headersOf(hop)
   const init: RequestInit & { headers: Headers; duplex?: 'half' } = { method: hop.method, headers, signal }
   if (hop.body !== undefined && hop.body !== null) init.body = hop.body as BodyInit
   // [Fetch] a stream may be sent only with this said.

@@ -141,6 +141,10 @@ export interface ResolvedOptions
   backoff: ResolvedBackoff | false
   breaker: Breaker | false
   dedupe: ResolvedDedupe | false
+  /** An adapter's: the bytes of each read, and how many events they ended. */
+  onRead?: (chunks: readonly Uint8Array[], events: number) => void
+  /** An adapter's: it made the first dial itself, and had it admitted. */
+  dialled?: boolean
 }
 
 const KNOWN = [

@@ -1,7 +1,8 @@
-/** The browser's own fetch, or the user's: connections and redirects are theirs. */
+/** The browser's own fetch, or the user's: connections, their timeouts and redirects are theirs. */
 export function plainFetch(
   _tcp: unknown,
   customFetch: typeof globalThis.fetch | undefined,
+  _bodyTimeoutMs?: number,
 ): typeof globalThis.fetch {
   return customFetch ?? globalThis.fetch.bind(globalThis)
 }

@@ -1,31 +1,37 @@
-import { fetch as undiciFetch } from 'undici'
+import { type Dispatcher, fetch as undiciFetch } from 'undici'
 import { agentOfDial } from './dial-agent.ts'
-import type { Hop } from './hop.ts'
-import { pooledDispatcher, type ResolvedTcp } from './layers/tcp.ts'
+import { type Hop, headersOf } from './hop.ts'
+import { checkDispatcher, pooledDispatcher, type ResolvedTcp } from './layers/tcp.ts'
 import { isRedirect } from './outcome.ts'
-import { acceptsStream, initOf, plainRequest } from './plain-request.ts'
+import { acceptsStream, initOf, type PlainRequest, plainRequest } from './plain-request.ts'
 import { nextHop } from './send.ts'
 import { forUndici } from './transport.ts'
+
+/** Headers that say nothing of the user: another origin needs them, too, to answer as it should. */
+const PROTOCOL_HEADERS = ['accept', 'accept-encoding', 'accept-language', 'cache-control', 'last-event-id']
 
 /**
  * A fetch for requests of every kind, with layer 1 under it and the redirect rules of a stream. Streams that are asked
  * for by GET have a connection of their own, as those of `ResilientSse`; all others share idle ones.
+ *
+ * `bodyTimeoutMs`: how long a body may be silent whose request does not say that it may be a stream; 0 is for ever.
  */
 export function plainFetch(
   tcp: ResolvedTcp | false,
   customFetch: typeof globalThis.fetch | undefined,
+  bodyTimeoutMs?: number,
 ): typeof globalThis.fetch {
-  const fetch = customFetch ?? ownFetch(tcp)
+  const fetch = customFetch ?? ownFetch(tcp, bodyTimeoutMs)
   return async (input, init) => {
     const request = await plainRequest(input, init)
     // [Fetch] "manual" and "error" are wishes of the caller's.
     if ((request.rest.redirect ?? 'follow') !== 'follow') return fetch(request.url, initOf(request))
-    let hop: Hop = { ...request, userHeaders: request.headers, protocolHeaders: [], cursorInUrl: false }
+    let hop = firstHop(request)
     for (let redirects = 0; ; redirects++) {
-      const { url, method, userHeaders: headers, body } = hop
       const rest: RequestInit = { ...request.rest, redirect: 'manual' }
-      const response = await fetch(url, initOf({ url, method, headers, body, rest }))
-      if (!isRedirect(response.status)) return response
+      const response = await fetch(hop.url, initOf({ ...hop, headers: headersOf(hop), rest }))
+      if (!isRedirect(response.status))
+        return redirects > 0 ? Object.defineProperty(response, 'redirected', { value: true }) : response
       // Not awaited: under some fetches it never settles.
       response.body?.cancel().catch(() => {})
       hop = nextHop(hop, request.url, response, redirects)
@@ -33,20 +39,41 @@ export function plainFetch(
   }
 }
 
-function ownFetch(tcp: ResolvedTcp | false): typeof globalThis.fetch {
+function firstHop({ url, method, headers, body }: PlainRequest): Hop {
+  const protocolHeaders = PROTOCOL_HEADERS.map(name => [name, headers.get(name) ?? ''] as [string, string])
+  const given = protocolHeaders.filter(([, value]) => value !== '')
+  return { url, method, userHeaders: headers, protocolHeaders: given, body, cursorInUrl: false }
+}
+
+/** The second argument of undici's fetch has one thing more than the standard's. */
+type UndiciInit = RequestInit & { dispatcher?: unknown }
+
+function ownFetch(tcp: ResolvedTcp | false, bodyTimeoutMs: number | undefined): typeof globalThis.fetch {
   const pool = pooledDispatcher(tcp)
+  const pooledStreams = withBodyTimeout(pool, 0)
+  const pooled = bodyTimeoutMs === undefined ? pool : withBodyTimeout(pool, bodyTimeoutMs)
+  const connect = (url: URL, { method = 'GET', headers, signal, dispatcher }: UndiciInit): Dispatcher => {
+    const isStream = acceptsStream(new Headers(headers))
+    // Clients hand on one that their user made, a proxy's say: to leave it out would be to go round that proxy.
+    if (dispatcher !== undefined && dispatcher !== null) {
+      checkDispatcher(dispatcher)
+      return isStream ? withBodyTimeout(dispatcher, 0) : dispatcher
+    }
+    if (!isStream) return pooled
+    return method === 'GET' ? withBodyTimeout(agentOfDial(url, tcp, signal), 0) : pooledStreams
+  }
   return async (input, init = {}) => {
     const url = input as URL
-    const isStream = acceptsStream(new Headers(init.headers))
-    const agent = isStream && (init.method ?? 'GET') === 'GET' ? agentOfDial(url, tcp, init.signal) : pool
-    // undici's 300 s would kill a stream that is quiet for good reason; layer 2 judges silence.
-    const dispatcher = isStream
-      ? agent.compose(dispatch => (options, handler) => dispatch({ ...options, bodyTimeout: 0 }, handler))
-      : agent
+    const dispatcher = connect(url, init)
     return (await undiciFetch(url, {
       ...init,
       body: forUndici(init.body),
       dispatcher,
     } as never)) as unknown as Response
   }
+}
+
+/** undici's 300 s would kill a stream that is quiet for good reason; layer 2 judges silence. */
+function withBodyTimeout(dispatcher: Dispatcher, bodyTimeout: number): Dispatcher {
+  return dispatcher.compose(dispatch => (options, handler) => dispatch({ ...options, bodyTimeout }, handler))
 }

@@ -10,29 +10,48 @@ export interface PlainRequest {
   rest: RequestInit
 }
 
+/** What a `Request` says beside its URL, method, headers and body. */
+const INHERITED = [
+  ...(['signal', 'redirect', 'credentials', 'mode', 'cache', 'integrity', 'keepalive'] as const),
+  ...(['referrer', 'referrerPolicy'] as const),
+] as const satisfies readonly (keyof Request & keyof RequestInit)[]
+
 /** A `Request` is taken apart: another fetch than the one that it belongs to may not know its class. */
 export async function plainRequest(
   input: string | URL | Request,
   init: RequestInit = {},
 ): Promise<PlainRequest> {
   const request = typeof input === 'object' && 'headers' in input ? input : undefined
-  const ownBody = request === undefined || request.body === null ? undefined : await request.arrayBuffer()
   const { method, headers, body, ...rest } = init
-  const { signal, redirect, credentials } = request ?? {}
-  const given = Object.entries({ signal, redirect, credentials, ...rest })
+  const inherited = INHERITED.map(name => [name, request?.[name]])
+  const given = Object.entries({ ...Object.fromEntries(inherited), ...rest })
+  const ownBody = request && body === undefined ? await bodyOf(request) : undefined
   return {
     url: new URL(request === undefined ? String(input) : request.url, globalThis.location?.href),
-    method: (method ?? request?.method ?? 'GET').toUpperCase(),
+    method: normalized(method ?? request?.method ?? 'GET'),
     headers: new Headers(headers ?? request?.headers),
     body: (body ?? ownBody) as PlainRequest['body'],
     rest: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
   }
 }
 
+/** As a whole: a stream could not follow a redirect. */
+async function bodyOf(request: Request): Promise<ArrayBuffer | undefined> {
+  request.signal.throwIfAborted()
+  return request.body === null ? undefined : request.arrayBuffer()
+}
+
+/** [Fetch] "normalize a method": these, and no others. */
+function normalized(method: string): string {
+  return /^(DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i.test(method) ? method.toUpperCase() : method
+}
+
 /** The second argument of another fetch. Its headers are plain, because wrappers spread them. */
 export function initOf({ method, headers, body, rest }: PlainRequest): RequestInit {
   const init: RequestInit = { ...rest, method, headers: Object.fromEntries(headers) }
   if (body !== undefined && body !== null) init.body = body as BodyInit
+  // [Fetch] a stream may be sent only with this said.
+  if (body instanceof ReadableStream) Object.assign(init, { duplex: 'half' })
   return init
 }
 

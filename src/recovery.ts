@@ -123,8 +123,8 @@ export class Recovery {
 
   /** Resolves when the breaker lets this stream dial. */
   async admission(lastEventId: string | undefined): Promise<void> {
-    const { breaker } = this.#options
-    if (breaker === false) return
+    const { breaker, dialled } = this.#options
+    if (breaker === false || (dialled && !this.everOpened)) return
     for (;;) {
       const admission = breaker.admit(this, performance.now(), this.#forced)
       this.#forced = false

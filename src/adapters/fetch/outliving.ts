@@ -1,8 +1,14 @@
-import type { SseEvent } from '../../event.ts'
-import type { ResilientSseOptions } from '../../options.ts'
+import { Client } from '../../client.ts'
+import type { Batch } from '../../event.ts'
+import { type ResilientSseOptions, resolveOptions } from '../../options.ts'
 import type { PlainRequest } from '../../plain-request.ts'
-import { ResilientSse } from '../../resilient-sse.ts'
-import { blockOf } from './block.ts'
+import { blocksOf } from './blocks.ts'
+import { idOfHeader } from './cursor.ts'
+import { answerWith } from './response.ts'
+import { joined, WholeBlocks } from './whole.ts'
+
+/** What a reader with a watchdog of its own is sent for a read that held nothing new. */
+const SIGN_OF_LIFE = ':\n\n'
 
 /** The answer to `request`, with a body that goes on when its connection breaks, if it can. */
 export function outliving(
@@ -12,66 +18,72 @@ export function outliving(
   options: ResilientSseOptions,
 ): Response {
   const headers = new Headers(request.headers)
-  const lastEventId = headers.get('last-event-id') ?? undefined
+  const lastEventId = idOfHeader(headers.get('last-event-id'))
   headers.delete('last-event-id')
+  const mayResume = request.method === 'GET' && options.resume !== false
   const encoder = new TextEncoder()
-  let body: ReadableStreamDefaultController<Uint8Array>
+  /** The first dial was made already. */
   let first: Response | undefined = answer
+  let blocks = new WholeBlocks()
+  /** What the read that is under way has brought: whole blocks, the number of their events, and a `retry:` among them. */
+  let read: { bytes: Uint8Array; events: number } | undefined
+  let retry = ''
 
-  const stream: ResilientSse = new ResilientSse(request.url, {
+  const resolved = resolveOptions(request.url, {
     ...options,
     tcp: undefined,
     headers,
     signal: request.rest.signal ?? undefined,
     resume: options.resume === false ? false : { ...options.resume, lastEventId },
     reconnectOnEnd: false,
-    // The first dial was made already.
     fetch: async (url, init) => {
       const dialled = first
       first = undefined
+      blocks = new WholeBlocks()
       return dialled ?? fetch(url, { ...request.rest, ...init })
     },
-    isRetryable: () => (request.method === 'GET' && stream.lastEventId ? undefined : false),
-    onComment: comment => {
-      body.enqueue(encoder.encode(`:${comment}\n`))
-      options.onComment?.(comment)
-    },
+    isRetryable: () => (mayResume && client.delivery.lastEventId ? undefined : false),
     onRetry: ms => {
-      body.enqueue(encoder.encode(`retry: ${ms}\n\n`))
+      retry = `retry: ${ms}\n\n`
       options.onRetry?.(ms)
     },
   })
-  const batches = stream.batches()
-  let toldId = lastEventId
-
-  /** Blocks for these events, and one for an id that came without an event. */
-  function blocks(events: readonly SseEvent[]): string {
-    let text = ''
-    for (const event of events) {
-      text += blockOf(event)
-      if (event.id !== undefined) toldId = event.id
-    }
-    if (stream.lastEventId !== toldId) {
-      toldId = stream.lastEventId
-      text += `id: ${toldId}\n\n`
-    }
-    return text
+  resolved.dialled = true
+  resolved.onRead = (chunks, events) => {
+    read = { bytes: joined(chunks.map(chunk => blocks.push(chunk))), events }
   }
 
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    start: controller => {
-      body = controller
-    },
-    pull: async controller => {
-      const { done, value = [] } = await batches.next()
-      const text = blocks(value)
-      if (text !== '') controller.enqueue(encoder.encode(text))
-      if (done) controller.close()
-    },
-    cancel: () => stream.close(),
+  /** What came, as it came; or, where a part of it was dropped, what is left of it. */
+  function news(batch: Batch): Uint8Array {
+    const asItCame = read?.events === batch.events.length ? read.bytes : undefined
+    const left = asItCame ?? encoder.encode(retry + blocksOf(batch) || SIGN_OF_LIFE)
+    read = undefined
+    retry = ''
+    return left
   }
-  // Nothing is read ahead: back-pressure reaches the server.
-  const outlived = new Response(new ReadableStream(source, { highWaterMark: 0 }), answer)
-  for (const name of ['content-length', 'content-encoding']) outlived.headers.delete(name)
-  return Object.defineProperty(outlived, 'url', { value: answer.url })
+
+  // No bytes are wanted before somebody reads: nothing is read ahead, and back-pressure reaches the server.
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        for (;;) {
+          const { done, value } = await reads.next()
+          const forwarded = done ? blocks.rest() : news(value)
+          if (forwarded.length > 0) controller.enqueue(forwarded)
+          if (done) return controller.close()
+          if (forwarded.length > 0) return
+        }
+      },
+      cancel(reason) {
+        // Not awaited: under some fetches it never settles.
+        first?.body?.cancel(reason).catch(() => {})
+        void client.end('closed', undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const outlived = answerWith(body, answer)
+  const client: Client = new Client(resolved, outlived)
+  const reads = client.delivery.reads()
+  return outlived
 }

@@ -1,0 +1,308 @@
+import { Breaker, type ResilientFetchOptions, resilientFetch, type SseHttpError } from 'resilient-sse'
+import {
+  answer,
+  cutInside,
+  end,
+  eventLog,
+  FaultServer,
+  headersOnly,
+  idOnly,
+  ignoreId,
+  noHeaders,
+  raw,
+  replay,
+  reset,
+  rest,
+  type Step,
+  send,
+  silence,
+  stay,
+} from 'resilient-sse/testing'
+import { describe, expect, test } from 'vitest'
+import { FAST, Witness } from '../faults/support.ts'
+import { receive, STREAM } from './fetch-body.ts'
+import { finite, serve } from './server.ts'
+
+const LOG = { count: 60, ids: 'opaque', bytes: [20, 3_000], seed: 5 } as const
+const log = eventLog(LOG)
+const sent = Array.from({ length: LOG.count }, (_, at) => ({ id: log.idAt(at), data: log.at(at).data }))
+
+interface Fault {
+  name: string
+  script: Step[][]
+  /** How many events the client had at each dial. */
+  had: number[]
+  options?: ResilientFetchOptions
+}
+
+const FAULTS: Fault[] = [
+  { name: 'a reset between two events', script: [[send(20), reset()]], had: [0, 20] },
+  { name: 'a FIN inside an event', script: [[send(20), cutInside('event')]], had: [0, 20] },
+  { name: 'a FIN inside a character', script: [[send(20), cutInside('character')]], had: [0, 20] },
+  { name: 'silence on an open socket', script: [[send(20), silence()]], had: [0, 20] },
+  { name: 'headers, then nothing', script: [[send(20), reset()], [headersOnly()]], had: [0, 20, 20] },
+  {
+    name: 'a request that is never answered',
+    script: [[send(20), reset()], [noHeaders()]],
+    had: [0, 20, 20],
+    options: { openTimeoutMs: 200 },
+  },
+  {
+    name: '503 with Retry-After, 429, and a gateway’s page with status 200',
+    script: [
+      [send(20), reset()],
+      [answer(503, { headers: { 'retry-after': '0' } })],
+      [answer(429)],
+      [answer(200, { body: '<html>' })],
+    ],
+    had: [0, 20, 20, 20, 20],
+  },
+  {
+    name: 'a replay that overlaps by ten events, the last one included',
+    script: [
+      [send(20), reset()],
+      [replay({ overlap: 10 }), send(30), reset()],
+    ],
+    had: [0, 20, 40],
+  },
+  {
+    name: 'a replay of everything',
+    script: [
+      [send(20), reset()],
+      [ignoreId(), send(50), reset()],
+    ],
+    had: [0, 20, 50],
+  },
+]
+
+test.each(FAULTS)('a GET is resumed, nothing lost and nothing doubled, over $name', async fault => {
+  const { script, had, options } = fault
+  await using server = await FaultServer.start({ log: LOG, script: [...script, [rest(), end()]] })
+  const response = await resilientFetch({ ...FAST, ...options })(server.url, {
+    headers: { ...STREAM.headers, 'x-app': 'mine' },
+  })
+  const { events, error } = await receive(response)
+  expect(error).toBeUndefined()
+  expect(events).toEqual(sent)
+  expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual(
+    had.map(count => (count === 0 ? undefined : log.idAt(count - 1))),
+  )
+  for (const { method, headers } of server.requests) {
+    expect(method).toBe('GET')
+    expect(headers).toMatchObject({
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'x-app': 'mine',
+    })
+  }
+})
+
+test('after a replay that was dropped, the cursor of the client is where it was', async () => {
+  await using server = await FaultServer.start({
+    log: LOG,
+    script: [
+      [send(20), reset()],
+      [replay({ overlap: 10 }), send(10), stay()],
+    ],
+  })
+  const response = await resilientFetch(FAST)(server.url, STREAM)
+  const { text, events } = await receive(response, ({ text }) => text.endsWith('\n\n:\n\n'))
+  expect(events).toEqual(sent.slice(0, 20))
+  // No id of an event that was dropped, and a sign of life for a client that listens for one.
+  expect([...text.matchAll(/^id/gm)]).toHaveLength(20)
+})
+
+describe('the cursor', () => {
+  test('of the request itself is where the stream goes on before any event came', async () => {
+    await using server = await FaultServer.start({
+      log: LOG,
+      script: [
+        [send(0), reset()],
+        [rest(), end()],
+      ],
+    })
+    const { events } = await receive(
+      await resilientFetch(FAST)(server.url, {
+        headers: { ...STREAM.headers, 'last-event-id': log.idAt(9) as string },
+      }),
+    )
+    expect(events).toEqual(sent.slice(10))
+    expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual([log.idAt(9), log.idAt(9)])
+  })
+
+  test('travels as UTF-8, as the client itself sends it', async () => {
+    const octets = Buffer.from('é 漢').toString('latin1')
+    await using server = await FaultServer.start({
+      log: { count: 0 },
+      script: [
+        [send(0), reset()],
+        [raw('id: 漢é\n\n'), reset()],
+        [raw('data: a\n\n'), end()],
+      ],
+    })
+    const headers = { ...STREAM.headers, 'last-event-id': octets }
+    const { text } = await receive(await resilientFetch(FAST)(server.url, { headers }))
+    expect(text).toBe('id: 漢é\n\ndata: a\n\n')
+    expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual(['é 漢', 'é 漢', '漢é'])
+  })
+
+  test('moves with a block of nothing but an id', async () => {
+    await using server = await FaultServer.start({
+      log: { count: 0 },
+      script: [
+        [idOnly('7'), reset()],
+        [raw('data: a\n\n'), end()],
+      ],
+    })
+    const { text } = await receive(await resilientFetch(FAST)(server.url, STREAM))
+    expect(text).toBe('id: 7\n\ndata: a\n\n')
+    expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual([undefined, '7'])
+  })
+})
+
+describe('what a resume is answered with', () => {
+  const lost: Step[] = [send(20), reset()]
+
+  test('204 ends the body', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [lost, [answer(204)]] })
+    const { events, error } = await receive(await resilientFetch(FAST)(server.url, STREAM))
+    expect([events.length, error, server.requests.length]).toEqual([20, undefined, 2])
+  })
+
+  test.each([404, 401, 410])('%i is an error of the body, with its status', async status => {
+    await using server = await FaultServer.start({ log: LOG, script: [lost, [answer(status)]] })
+    const { events, error } = await receive(await resilientFetch(FAST)(server.url, STREAM))
+    expect([events.length, server.requests.length]).toEqual([20, 2])
+    expect([error?.code, (error as SseHttpError).status]).toEqual(['ERR_SSE_HTTP', status])
+  })
+
+  test('a stream that begins anew tells a gap to onLifecycle', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [lost, [ignoreId(), rest(), end()]] })
+    const witness = new Witness()
+    const response = await resilientFetch({ ...FAST, onLifecycle: witness.onLifecycle })(server.url, STREAM)
+    expect((await receive(response)).events).toEqual(sent)
+    expect(witness.of('gap').map(({ reason }) => reason)).toEqual(['cursor-ignored'])
+    expect(witness.of('open').map(({ resumed }) => resumed)).toEqual([false, true])
+  })
+
+  test('a gap ends the body with onGap: throw, after the events before it', async () => {
+    await using server = await serve(response =>
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end('id: 1\ndata: a\n\nid: 3\ndata: c\n\n'),
+    )
+    const fetch = resilientFetch({ resume: { isNext: 'decimal', onGap: 'throw' } })
+    const { events, error } = await receive(await fetch(server.url, STREAM))
+    expect(events).toEqual([{ id: '1', data: 'a' }])
+    expect(error?.code).toBe('ERR_SSE_GAP')
+  })
+})
+
+describe('what is not dialled again:', () => {
+  test('a GET that ended cleanly, with ids', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [[rest(), end()]] })
+    const { events, error } = await receive(await resilientFetch(FAST)(server.url, STREAM))
+    expect([events, error, server.requests.length]).toEqual([sent, undefined, 1])
+  })
+
+  test.each([
+    ['a GET without ids', 'GET', 'data: a\n\n', {}],
+    ['a GET whose ids were emptied', 'GET', 'id: 7\ndata: a\n\nid:\n\n', {}],
+    ['a GET with resume: false', 'GET', 'id: 7\ndata: a\n\n', { resume: false as const }],
+    ['a POST, even with ids', 'POST', 'id: 7\ndata: a\n\n', {}],
+    ['a PUT, even with ids', 'PUT', 'id: 7\ndata: a\n\n', {}],
+  ] as const)('%s that breaks or falls silent; it is a typed error', async (_, method, text, options) => {
+    await using server = await FaultServer.start({
+      log: { count: 0 },
+      script: [
+        [raw(text), reset()],
+        [raw(text), cutInside('event')],
+        [raw(text), silence()],
+      ],
+    })
+    const fetch = resilientFetch({ ...FAST, ...options })
+    const codes: unknown[] = []
+    for (let index = 0; index < 3; index++) {
+      const received = await receive(await fetch(server.url, { method, ...STREAM }))
+      expect(received.text).toBe(text)
+      expect(received.error?.retryable).toBe(false)
+      codes.push(received.error?.code)
+    }
+    expect(codes).toEqual(['ERR_SSE_NETWORK', 'ERR_SSE_NETWORK', 'ERR_SSE_HEARTBEAT'])
+    expect(server.requests).toHaveLength(3)
+  })
+})
+
+describe('before there is a stream', () => {
+  test('a GET that accepts one is given up after openTimeoutMs, once', async () => {
+    await using server = await FaultServer.start({ log: LOG, otherwise: [noHeaders()] })
+    const dial = resilientFetch({ openTimeoutMs: 150 })(server.url, STREAM)
+    await expect(dial).rejects.toMatchObject({ code: 'ERR_SSE_OPEN_TIMEOUT', retryable: true })
+    await server.waitForClose(0)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test.each([
+    ['POST', 'text/event-stream'],
+    ['POST', 'application/json'],
+    ['GET', 'application/json'],
+  ])('a %s that accepts %s may wait for its first byte as long as it likes', async (method, accept) => {
+    await using server = await serve(response => setTimeout(() => finite('data: a\n\n')(response), 600))
+    const fetch = resilientFetch({ openTimeoutMs: 100, heartbeat: { timeoutMs: 100 } })
+    const response = await fetch(server.url, { method, headers: { accept } })
+    expect(await response.text()).toBe('data: a\n\n')
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('errors are those of a plain fetch, and nothing is dialled again', async () => {
+    await using server = await FaultServer.start({ log: LOG, otherwise: [reset()] })
+    const fetch = resilientFetch(FAST)
+    for (const method of ['GET', 'POST'])
+      await expect(fetch(server.url, { method, ...STREAM })).rejects.toThrow(TypeError)
+    expect(server.requests).toHaveLength(2)
+  })
+})
+
+describe('a shared breaker', () => {
+  const options = { threshold: 2, cooldownMs: 60_000 }
+
+  test('opens on dials that fail, refuses GETs of streams then, and no other request', async () => {
+    await using server = await FaultServer.start({ log: LOG, otherwise: [answer(503)] })
+    const breaker = new Breaker(options)
+    const fetch = resilientFetch({ breaker })
+    for (let dial = 0; dial < 2; dial++) expect((await fetch(server.url, STREAM)).status).toBe(503)
+    await expect(fetch(server.url, STREAM)).rejects.toMatchObject({
+      code: 'ERR_SSE_CIRCUIT_OPEN',
+      failures: 2,
+    })
+    expect((await fetch(server.url, { method: 'POST', ...STREAM })).status).toBe(503)
+    expect((await fetch(server.url)).status).toBe(503)
+    expect(server.requests).toHaveLength(4)
+  })
+
+  test('is not moved by an answer that speaks of one request alone, nor by the caller’s own abort', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [[answer(404)], [noHeaders()]] })
+    const breaker = new Breaker({ threshold: 1 })
+    const fetch = resilientFetch({ breaker })
+    await fetch(server.url, STREAM)
+    const abort = new AbortController()
+    const dial = fetch(server.url, { ...STREAM, signal: abort.signal })
+    await server.waitForRequests(2)
+    abort.abort()
+    await expect(dial).rejects.toThrow()
+    expect([breaker.state, breaker.failures]).toEqual(['closed', 0])
+  })
+
+  test('is closed by a stream that proves healthy, and does not hold one up that was answered', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [[answer(503)], [rest(), end()]] })
+    const breaker = new Breaker({ threshold: 1, cooldownMs: 1 })
+    const fetch = resilientFetch({ breaker })
+    await fetch(server.url, STREAM)
+    expect(breaker.state).toBe('open')
+    await new Promise(resolve => setTimeout(resolve, 20))
+    const response = await fetch(server.url, STREAM)
+    expect(breaker.state).toBe('half-open')
+    expect((await receive(response)).events).toEqual(sent)
+    expect(breaker.state).toBe('closed')
+  })
+})
