@@ -15,23 +15,26 @@ export function createTransport(
     try {
       return await fetch(input, init)
     } catch (error) {
-      throw blockedByCors(input as URL, init) ? corsSuspected(input as URL, init, error) : error
+      const isForeign = (input as URL).origin !== globalThis.origin
+      throw isForeign && !init?.signal?.aborted ? unanswered(input as URL, init, error) : error
     }
   })
-}
-
-/** A browser does not tell a refusal by CORS from a network that is down, but only across origins can it be the first. */
-function blockedByCors(url: URL, init: RequestInit | undefined): boolean {
-  return !init?.signal?.aborted && url.origin !== globalThis.origin
 }
 
 /** [Fetch] "CORS-safelisted request-header": any other asks for a preflight. `Content-Type` may be one or not. */
 const SAFELISTED = new Set(['accept', 'accept-language', 'content-language', 'content-type'])
 
-function corsSuspected(url: URL, init: RequestInit | undefined, cause: unknown): SseError {
+/** A browser does not tell a refusal by CORS from a network that is down, but only across origins can it be the first. */
+function unanswered(url: URL, init: RequestInit | undefined, cause: unknown): SseError {
+  const told = { cause, retryable: true }
+  // Bun, which has no origin, has codes of its own instead.
+  if (globalThis.origin === undefined) {
+    const { code } = cause as { code?: unknown }
+    return new SseError('ERR_SSE_NETWORK', `No answer from ${url.host}${code ? ` (${code})` : ''}`, told)
+  }
   const asking = [...new Headers(init?.headers).keys()].filter(name => !SAFELISTED.has(name))
   const allowed = asking.length === 0 ? '' : ` or the request header ${asking.join(', ')}`
   const hint = asking.includes('last-event-id') ? '; resume.queryParameter does without that header' : ''
   const text = `No answer from ${url.host} that this page may read: the network failed, or its CORS headers do not allow this origin${allowed}${hint}`
-  return new SseError('ERR_SSE_NETWORK', text, { cause, retryable: true })
+  return new SseError('ERR_SSE_NETWORK', text, told)
 }

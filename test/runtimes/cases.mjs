@@ -72,6 +72,11 @@ const cases = {
       .next()
       .catch(caught => caught)
     equal([error.code, error.retryable], ['ERR_SSE_NETWORK', true], 'error')
+    equal(
+      error.message.includes('CORS'),
+      false,
+      `there are no pages here, and "${error.message}" speaks of CORS`,
+    )
   },
   async 'close() frees the connection'() {
     const stream = new ResilientSse(`${address}/healthy`, OPTIONS)
