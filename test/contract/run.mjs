@@ -13,6 +13,11 @@ import { installHarness, runHarness } from './harness.mjs'
 import { complaints, readReport } from './report.mjs'
 
 const EXPECTED_TESTS = 113
+/** Each client of clients.ts with its tests, beside the harness; the cases do not say which types are to be listened for. */
+const CLIENTS = {
+  'resilient-sse': ['service', 'cases'],
+  'resilient-sse/eventsource': ['service'],
+}
 const STOP_LIMIT_MS = 5_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -46,8 +51,9 @@ async function installService() {
   return outfile
 }
 
-async function startService() {
-  const child = spawn(process.execPath, [await installService()], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function startService(file, client) {
+  console.log(`\n${client}`)
+  const child = spawn(process.execPath, [file, client], { stdio: ['ignore', 'pipe', 'inherit'] })
   process.once('exit', () => child.kill('SIGKILL'))
   const closed = once(child, 'close')
   const { value: url } = await createInterface(child.stdout)[Symbol.asyncIterator]().next()
@@ -64,15 +70,15 @@ async function stopService({ url, child, closed }) {
   return status === 0 ? [] : [`the service did not end by itself: ${status ?? signal}`]
 }
 
-function testService(url) {
+function testService(url, client, files) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const { status } = spawnSync(
     process.execPath,
-    [vitest, 'run', 'test/contract/service.test.ts', 'test/contract/cases.test.ts'],
+    [vitest, 'run', ...files.map(name => `test/contract/${name}.test.ts`)],
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, CONTRACT_SERVICE: url },
+      env: { ...process.env, CONTRACT_SERVICE: url, CONTRACT_CLIENT: client },
     },
   )
   return status === 0 ? [] : ['the tests of the service failed']
@@ -92,12 +98,17 @@ async function testContract(url) {
 }
 
 const startedAt = performance.now()
-const service = await startService()
-const found = [
-  ...testService(service.url),
-  ...(await testContract(service.url)),
-  ...(await stopService(service)),
-]
+const found = []
+const file = await installService()
+for (const [client, files] of Object.entries(CLIENTS)) {
+  const service = await startService(file, client)
+  const complained = [
+    ...testService(service.url, client, files),
+    ...(await testContract(service.url)),
+    ...(await stopService(service)),
+  ]
+  found.push(...complained.map(complaint => `${client}: ${complaint}`))
+}
 for (const complaint of found) console.error(complaint)
 const seconds = Math.round((performance.now() - startedAt) / 1000)
 console.log(`${found.length === 0 ? 'ok' : 'FAILED'} in ${seconds} s`)

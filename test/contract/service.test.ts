@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Message } from './client.ts'
+import { clientCalled } from './clients.ts'
 import { DrivenStream, post } from './driver.ts'
-import { resilientSse } from './resilient-sse.ts'
 import { type Service, startService } from './service.ts'
 
 /** Set by npm run test:contract, where the service runs on the packed tarball in a process of its own. */
 const running = process.env.CONTRACT_SERVICE
+const client = clientCalled(process.env.CONTRACT_CLIENT ?? 'resilient-sse')
 const AT_ONCE = { initialDelayMs: 0 }
 
 let own: Service | undefined
@@ -13,7 +14,7 @@ let service = ''
 const streams: DrivenStream[] = []
 
 beforeAll(async () => {
-  if (running === undefined) own = await startService(resilientSse)
+  if (running === undefined) own = await startService(client)
   service = running ?? (own as Service).url
 })
 afterAll(() => own?.close())
@@ -189,7 +190,7 @@ describe('reconnecting', () => {
 describe('the service', () => {
   it('says which client it drives and what that can do', async () => {
     const status = await fetch(service)
-    const { name, capabilities } = resilientSse
+    const { name, capabilities } = client
     expect(await status.json()).toEqual({ name, capabilities })
   })
 

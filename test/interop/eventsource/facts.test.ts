@@ -34,6 +34,7 @@ const THE_REST = [rest(), stay()]
 interface Source {
   onmessage: unknown
   onerror: unknown
+  addEventListener(type: string, listener: () => void): void
   readyState: number
   close(): void
 }
@@ -140,6 +141,57 @@ describe.concurrent('the cursor', () => {
     const { cursors, targets } = await observe('event-source-polyfill', CUT)
     expect(cursors).toEqual([undefined, undefined])
     expect(targets).toEqual(['/events', `/events?lastEventId=${log.idAt(4)}`])
+  })
+})
+
+describe('extended-eventsource', () => {
+  test('tells an event of a block without data', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [[QUICK, stay()]] })
+    const source = open('extended-eventsource', server.url)
+    const data = await new Promise(resolve => {
+      source.onmessage = (event: MessageEvent) => resolve(event.data)
+    })
+    source.close()
+    expect(data).toBe('')
+  })
+
+  test('calls its fetch with a Request, and sends a POST again', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [CUT[0] as Step[], THE_REST] })
+    const inputs: unknown[] = []
+    const source = new Extended(server.url, {
+      method: 'POST',
+      body: 'x',
+      retry: 100,
+      disableLogger: true,
+      fetch: (...args) => {
+        inputs.push(...args)
+        return fetch(...args)
+      },
+    })
+    await expect.poll(() => server.requests.length).toBe(2)
+    source.close()
+    expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'POST'])
+    expect(inputs).toEqual([expect.any(Request), expect.any(Request)])
+  })
+})
+
+describe('reconnecting-eventsource', () => {
+  const REFUSED = [[QUICK, send(5), reset()], [answer(404)], THE_REST]
+
+  test('tries everything again, and has then no cursor for what onmessage heard', async () => {
+    const { lost, doubled, cursors, targets } = await observe('reconnecting-eventsource', REFUSED)
+    expect({ lost, doubled }).toEqual({ lost: 0, doubled: 5 })
+    expect(cursors).toEqual([undefined, log.idAt(4), undefined])
+    expect(targets[2]).toBe('/events')
+  })
+
+  test('puts the cursor of what listeners heard into the query', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: REFUSED })
+    const source = open('reconnecting-eventsource', server.url)
+    source.addEventListener('message', () => {})
+    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(3)
+    source.close()
+    expect(server.requests[2]?.url).toBe(`/events?lastEventId=${log.idAt(4)}`)
   })
 })
 
