@@ -26,8 +26,8 @@ export type ResilientFetchOptions = Omit<ResilientSseOptions, NotHere>
  * `ERR_SSE_OPEN_TIMEOUT`, `ERR_SSE_REDIRECT` and `ERR_SSE_CIRCUIT_OPEN`; reading the body rejects with every other code.
  */
 export function resilientFetch(options: ResilientFetchOptions = {}): typeof globalThis.fetch {
-  const { tcp, fetch, openTimeoutMs, heartbeat } = resolveOptions('http://unused.invalid', options)
   checkOptionsOf(options)
+  const { tcp, fetch, openTimeoutMs, heartbeat } = resolveOptions('http://unused.invalid', options)
   const plain = plainFetch(tcp, fetch, streamSilenceMs(heartbeat))
   return async (input, init) => {
     const request = await plainRequest(input, init)

@@ -25,12 +25,13 @@ export type NotHere = keyof typeof NOT_HERE
 /** @throws SseError `ERR_SSE_OPTION` for what a stream has and a fetch cannot heed. */
 export function checkOptionsOf(options: ResilientSseOptions): void {
   refuseGiven(options, NOT_HERE, '')
-  refuseGiven(options.resume || {}, NOT_OF_RESUME, 'resume.')
+  refuseGiven(options?.resume, NOT_OF_RESUME, 'resume.')
 }
 
-function refuseGiven(given: object, refused: Record<string, string>, group: string): void {
+function refuseGiven(given: unknown, refused: Record<string, string>, group: string): void {
   for (const [name, why] of Object.entries(refused)) {
-    if ((given as Record<string, unknown>)[name] === undefined) continue
+    // What is no object at all is refused elsewhere.
+    if (Object(given)[name] === undefined) continue
     throw new SseError('ERR_SSE_OPTION', `${group}${name}: cannot take effect here; ${why}`)
   }
 }
