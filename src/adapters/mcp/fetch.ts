@@ -48,11 +48,10 @@ async function post(request: McpRequest, shared: Shared): Promise<Response> {
 /** A stream that the SDK opens: the standalone one, or one that it resumes itself. */
 async function get(request: McpRequest, shared: Shared): Promise<Response> {
   const session = request.headers.get('mcp-session-id')
-  const cursor = request.headers.get('last-event-id')
-  if (cursor !== null && shared.handovers.at(session, cursor) !== undefined)
-    return handedOver(request, session, cursor, shared)
+  const cursor = request.headers.get('last-event-id') ?? ''
+  if (shared.handovers.at(session, cursor) !== undefined) return handedOver(request, session, cursor, shared)
   const answer = await shared.settings.fetch(request.url, request.init)
-  if (isTakenOver(request, answer)) return new StandaloneStream(answer, request, shared.settings).response
+  if (isTakenOver(request, answer)) return new StandaloneStream(answer, request, shared).response
   if (answer.status !== 200 || isEventStream(answer.headers)) return answer
   // The SDKs take any 200 for a stream: a page in its place is theirs to read for ever.
   answer.body?.cancel().catch(() => {})

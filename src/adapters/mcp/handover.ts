@@ -15,6 +15,7 @@ const MAX_WAITING = 1_000
 export class Handovers {
   readonly #waiting = new Map<string, HandedOver>()
 
+  /** No `requests`: nothing is left at this cursor, and the SDK that comes with it is told so. */
   give(session: string | null, cursor: string, requests: HandedOver['requests']): void {
     const oldest = this.#waiting.keys().next()
     if (this.#waiting.size >= MAX_WAITING && !oldest.done) this.#waiting.delete(oldest.value)

@@ -2,10 +2,12 @@ import type { ResilientSse, SseError, SseEvent } from '../../index.ts'
 import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
 import { engineFor } from './engine.ts'
 import { blockOf, primingBlock } from './frames.ts'
+import type { Handovers } from './handover.ts'
 import { Legs } from './legs.ts'
 import { answersIn } from './messages.ts'
 import type { McpSettings, McpStream } from './options.ts'
 import type { McpRequest } from './request.ts'
+import type { Shared } from './request-stream.ts'
 import { resumeHeaders } from './resume-request.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 import { ZombieWatch } from './zombie.ts'
@@ -18,6 +20,7 @@ export class StandaloneStream implements StreamRules {
   readonly response: Response
   readonly #stream: McpStream
   readonly #settings: McpSettings
+  readonly #handovers: Handovers
   readonly #legs: Legs
   readonly #engine: ResilientSse
   readonly #body: SurvivingBody
@@ -27,11 +30,12 @@ export class StandaloneStream implements StreamRules {
   #finished = false
   #verdict: Verdict | undefined
 
-  constructor(answer: Response, request: McpRequest, settings: McpSettings) {
+  constructor(answer: Response, request: McpRequest, { settings, handovers }: Shared) {
     const headers = resumeHeaders(request, answer, [])
     const lastEventId = request.headers.get('last-event-id') ?? undefined
     const sessionId = headers.get('mcp-session-id') ?? undefined
     this.#settings = settings
+    this.#handovers = handovers
     this.#stream = { kind: 'standalone', ids: [], methods: [], sessionId }
     this.#mayBeCall = lastEventId !== undefined
     this.#legs = new Legs(answer, (url, init) =>
@@ -76,6 +80,9 @@ export class StandaloneStream implements StreamRules {
 
   ended(): void {
     this.#legs.discard()
+    if (this.#verdict !== 'session-lost') return
+    // The SDK would ask for it twice more, and tell its host of two errors.
+    this.#handovers.give(this.#stream.sessionId ?? null, this.#engine.lastEventId ?? '', [])
   }
 
   #mayReopen(error: SseError): boolean {

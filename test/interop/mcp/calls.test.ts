@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { connect, type Line, type TestClient, wrapped } from './clients.ts'
+import { connect, type Line, sleep, type TestClient, until, wrapped } from './clients.ts'
 import { type Leg, McpFaultServer, type McpScript } from './fault-server.ts'
 
 // What mcpFetch does and does not do for a call, whatever becomes of its stream.
@@ -22,13 +21,6 @@ async function start(line: Line, script: McpScript, how = wrapped()): Promise<[M
 
 const resumes = (server: McpFaultServer) =>
   server.requests.filter(({ headers }) => headers['last-event-id'] !== undefined)
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition(); waited += 10) {
-    if (waited > 10_000) throw new Error('Not within 10 s')
-    await sleep(10)
-  }
-}
 
 describe.each(LINES)('%s:', line => {
   test('a finished call is not asked for again, by a result or by an error', async () => {

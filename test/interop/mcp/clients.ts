@@ -30,14 +30,24 @@ export interface TestClient extends AsyncDisposable {
 export interface ConnectOptions {
   /** `undefined`: the SDK alone. */
   fetch?: typeof globalThis.fetch
+  /** The token of the moment. */
+  token?: () => string
 }
 
 const INFO = { name: 'test', version: '1' }
 
-export async function connect(line: Line, url: URL, { fetch }: ConnectOptions = {}): Promise<TestClient> {
+export async function connect(
+  line: Line,
+  url: URL,
+  { fetch, token }: ConnectOptions = {},
+): Promise<TestClient> {
   const logs: unknown[] = []
   const errors: Error[] = []
   const options = fetch === undefined ? {} : { fetch }
+  const authProvider = token && {
+    tokens: () => ({ access_token: token(), token_type: 'bearer' }),
+    token: async () => token(),
+  }
   const heard = (notification: { method: string; params?: Record<string, unknown> | undefined }) => {
     if (notification.method === 'notifications/message') logs.push(notification.params?.data)
   }
@@ -47,7 +57,7 @@ export async function connect(line: Line, url: URL, { fetch }: ConnectOptions = 
     const client = new ClientV1(INFO)
     client.fallbackNotificationHandler = async notification => heard(notification)
     client.onerror = onerror
-    await client.connect(new TransportV1(url, options) as never)
+    await client.connect(new TransportV1(url, { ...options, authProvider } as never) as never)
     return {
       logs,
       errors,
@@ -61,7 +71,7 @@ export async function connect(line: Line, url: URL, { fetch }: ConnectOptions = 
   const client = new ClientV2(INFO)
   client.fallbackNotificationHandler = async notification => heard(notification as never)
   client.onerror = onerror
-  await client.connect(new TransportV2(url, options))
+  await client.connect(new TransportV2(url, { ...options, authProvider } as never))
   return {
     logs,
     errors,
@@ -81,4 +91,13 @@ export const QUICK: McpFetchOptions = {
 
 export function wrapped(options: McpFetchOptions = {}): ConnectOptions {
   return { fetch: mcpFetch({ ...QUICK, ...options }) }
+}
+
+export { setTimeout as sleep } from 'node:timers/promises'
+
+export async function until(condition: () => boolean): Promise<void> {
+  for (let waited = 0; !condition(); waited += 10) {
+    if (waited > 10_000) throw new Error('Not within 10 s')
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
 }
