@@ -88,16 +88,25 @@ export class StandaloneStream implements StreamRules {
   #mayReopen(error: SseError): boolean {
     if (this.#finished) return false
     this.#verdict = verdictOn(error)
-    return !['session-lost', 'unauthorized', 'final'].includes(this.#verdict)
+    const { lastEventId } = this.#engine
+    // Servers refuse a cursor with 400 that they do not know any more: the stream goes on without it.
+    if (this.#verdict === 'not-resumable' && lastEventId && !this.#mayBeCall) this.#forget(lastEventId)
+    return this.#verdict === 'again' || this.#verdict === 'not-resumable'
   }
 
   #heard(comment: string): void {
     this.#body.comment(comment)
     if (this.#mayBeCall) return
-    const after = this.#zombies.comment()
-    if (after === undefined) return
+    const cursor = this.#zombies.comment()
+    if (cursor === undefined) return
+    this.#forget(cursor)
+    this.#engine.reconnect()
+  }
+
+  /** What was sent meanwhile is lost, and the host is told. */
+  #forget(after: string): void {
+    if (!this.#zombies.forget(after)) return
     const gap = { type: 'gap', at: Date.now(), reason: 'cursor-ignored', after, before: undefined } as const
     this.#settings.onLifecycle?.(gap, this.#stream)
-    this.#engine.reconnect()
   }
 }

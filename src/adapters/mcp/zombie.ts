@@ -23,11 +23,16 @@ export class ZombieWatch {
     this.#cursor = undefined
   }
 
-  /** A comment came. Returns the cursor to be forgotten when the leg is now known for a zombie. */
+  /** A comment came. Returns the cursor that is to be forgotten when the leg is now known for a zombie. */
   comment(): string | undefined {
-    if (this.#cursor === undefined || ++this.#comments < COMMENTS) return undefined
-    this.#forgotten = this.#cursor
-    return this.#cursor
+    return this.#cursor !== undefined && ++this.#comments >= COMMENTS ? this.#cursor : undefined
+  }
+
+  /** The server can make nothing of this cursor. Returns whether that is news. */
+  forget(cursor: string): boolean {
+    const isNews = this.#forgotten !== cursor
+    this.#forgotten = cursor
+    return isNews
   }
 
   /** Takes a forgotten cursor out of a request. */

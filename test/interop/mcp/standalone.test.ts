@@ -138,6 +138,19 @@ describe.each(LINES)('%s: the standalone stream', line => {
     expect(client.errors).toEqual([])
   })
 
+  test('whose cursor is refused goes on without it, with a gap', async () => {
+    const { client, cursors, events } = await start(line, {
+      standalone: [
+        out => out.log('one', 'a/1').end(),
+        out => out.answer(400),
+        out => void out.log('two', 'b/1'),
+      ],
+    })
+    await until(() => client.logs.length === 2)
+    expect(cursors()).toEqual([undefined, 'a/1', undefined])
+    expect(events.filter(({ type }) => type === 'gap')).toMatchObject([{ after: 'a/1' }])
+  })
+
   test('that was never resumed may bring nothing but comments', async () => {
     const quiet: Leg = async out => {
       for (let count = 0; count < 8; count++) {
