@@ -167,6 +167,11 @@ describe('a dispatcher of the user’s own', () => {
   })
 
   test.each([[{}], [{ dispatch() {} }], [null], [undefined], ['x'], [() => {}]])('is not %s', dispatcher => {
-    expect(() => checkDispatcher(dispatcher)).toThrow(expect.objectContaining({ code: 'ERR_SSE_OPTION' }))
+    expect(() => checkDispatcher(dispatcher)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_SSE_OPTION',
+        message: expect.stringMatching(/^dispatcher: not a dispatcher of undici 7; make it from .* exports$/),
+      }),
+    )
   })
 })
