@@ -2,7 +2,7 @@ import { createServer, type Server, Socket } from 'node:net'
 import { Agent, Client, EnvHttpProxyAgent, fetch, ProxyAgent, request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DialAgent } from '../../src/dial-agent.ts'
-import { checkDispatcher, type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
+import { checkDispatcher, pooledDispatcher, type ResolvedTcp, TCP_DEFAULTS } from '../../src/layers/tcp.ts'
 
 const resolved = (options: Partial<ResolvedTcp> = {}) => ({ ...TCP_DEFAULTS, ...options })
 const agentFor = (options: ResolvedTcp | false, origin = new URL(url).origin) =>
@@ -158,6 +158,19 @@ describe('an agent', () => {
     vi.stubEnv('NODE_USE_ENV_PROXY', '1')
     expect(agentFor(resolved({ connectTimeoutMs: 1_002 }))).toBeInstanceOf(EnvHttpProxyAgent)
   })
+})
+
+test('a dispatcher for many requests keeps its connection for the next one, with keepalive', async () => {
+  const dispatcher = pooledDispatcher(resolved())
+  for (const path of ['first', 'second']) {
+    const response = await fetch(url + path, { dispatcher })
+    expect(await response.text()).toBe('ok')
+    // undici takes a connection back in the turn after its answer.
+    await new Promise(setImmediate)
+  }
+  expect(sockets.size).toBe(1)
+  expect(calls).toContain('setKeepAlive true 15000')
+  await dispatcher.close()
 })
 
 describe('a dispatcher of the user’s own', () => {
