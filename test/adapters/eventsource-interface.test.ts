@@ -234,6 +234,18 @@ describe('events', () => {
     expect(events[0]).toMatchObject({ bubbles: false, cancelable: false, source: null, ports: [] })
   })
 
+  test('are told one by one: what a handler leaves to promises is done before the next, as between tasks', async () => {
+    await using server = await serve(stream('data: 1\n\ndata: 2\n\n'))
+    const source = open(server.url)
+    const order: string[] = []
+    source.onmessage = ({ data }) => {
+      order.push(`event ${data}`)
+      queueMicrotask(() => order.push(`after ${data}`))
+    }
+    await until(() => order.length === 4, 'both were told')
+    expect(order).toEqual(['event 1', 'after 1', 'event 2', 'after 2'])
+  })
+
   test('that the server calls open or error are messages, beside the events of the source itself', async () => {
     await using server = await serve(stream('event: open\ndata: 1\n\nevent: error\ndata: 2\n\n'))
     const source = open(server.url)
