@@ -16,7 +16,11 @@ export interface EventSourceFetchInit {
 /** The part of a `Response` that is needed, so that any `fetch` fits: the platform's, undici's, a wrapper of either. */
 export interface FetchLikeResponse {
   readonly status: number
-  readonly headers: { get(name: string): string | null; has(name: string): boolean }
+  readonly headers: {
+    get(name: string): string | null
+    has(name: string): boolean
+    forEach(callback: (value: string, name: string) => void): void
+  }
   /** A web stream of bytes. */
   // biome-ignore lint/suspicious/noExplicitAny: every platform declares web streams of its own.
   readonly body: any
@@ -66,7 +70,6 @@ export interface EventSourceInit extends Omit<ResilientSseOptions, 'fetch'> {
   rejectUnauthorized?: boolean | null | undefined
   /** [launchdarkly-eventsource] `tcp.proxy`. */
   proxy?: string | null | undefined
-
   /** [launchdarkly-eventsource] `false`; nothing else can take effect. */
   skipDefaultHeaders?: false | null | undefined
 
@@ -76,7 +79,6 @@ export interface EventSourceInit extends Omit<ResilientSseOptions, 'fetch'> {
   disableRetry?: boolean | null | undefined
   /** [extended-eventsource] Whether a browser sends no cookies at all. Wins over `withCredentials`. */
   omitCredentials?: boolean | null | undefined
-
   /** [extended-eventsource] `true`; nothing is logged anyway. */
   disableLogger?: true | null | undefined
 
