@@ -24,7 +24,7 @@ export async function bundleMutant({ name, file }, folder) {
   const copy = join(folder, name, 'src')
   cpSync(join(ROOT, 'src'), copy, { recursive: true })
   try {
-    execFileSync('git', ['apply', '-p1', '--unidiff-zero', '--directory=.', file], {
+    execFileSync('git', ['apply', file], {
       cwd: join(folder, name),
       stdio: 'pipe',
     })

@@ -51,6 +51,9 @@ export class World {
   async play(): Promise<History> {
     const { clock, history, schedule } = this
     const uninstall = clock.install(chanceOf(schedule.seed))
+    const onUnhandled = (error: unknown) =>
+      this.violated('nothing unhandled', String((error as Error)?.stack ?? error))
+    process.on('unhandledRejection', onUnhandled).on('uncaughtException', onUnhandled)
     const { uptimeMs, addresses, afterPoll } = machine
     const home: ReadonlySet<string> = new Set(['127.0.0.1'])
     machine.uptimeMs = () => clock.now + this.#uptimeAheadMs
@@ -67,6 +70,7 @@ export class World {
     } finally {
       Object.assign(machine, { uptimeMs, addresses, afterPoll })
       uninstall()
+      process.off('unhandledRejection', onUnhandled).off('uncaughtException', onUnhandled)
     }
     return history
   }

@@ -1,3 +1,4 @@
+import { SseGapError } from '../../../src/index.ts'
 import type { Life, Request } from '../history.ts'
 import type { Case, Report } from '../oracle.ts'
 import { type Connection, connectionsOf } from './timeline.ts'
@@ -77,12 +78,13 @@ function walk({ fates }: Connection, from: Cursor, before: number, moves: Move[]
     // Up to here it was read for certain; what follows may have been thrown away.
     if (!certain) possible.push(cursor)
     if (delivery !== undefined) after++
-    if (delivery === undefined && block.data !== undefined && certain) {
+    if (delivery === undefined && block.data !== undefined) {
       // What was delivered before lies behind the cursor, and so do blocks without data ahead of it. With the cursor's
       // own event a replay is over.
       if (block.id === from.id) furthest = from
-      if (cursor !== furthest && furthest.id !== undefined) moves.push({ id: furthest.id, after })
-      cursor = furthest
+      if (cursor.id === furthest.id || furthest.id === undefined) continue
+      cursor = moved(cursor, furthest.id)
+      moves.push({ id: furthest.id, after })
       continue
     }
     if (block.id !== undefined) {
@@ -125,7 +127,9 @@ function checkSaves(one: Case, life: Life, moves: Move[], report: Report): void 
   if (least === 0) return
   const expected = moves.filter(({ after }) => after >= least && after <= most).map(({ id }) => id)
   const last = moves.findLast(({ after }) => after < least)?.id
-  if (!moves.some(({ after }) => after === least) && last !== undefined) expected.push(last)
+  // A gap that ends the stream cuts off what was read behind it.
+  const cut = life.end.error instanceof SseGapError
+  if ((cut || !moves.some(({ after }) => after === least)) && last !== undefined) expected.push(last)
   const kept = saves.at(-1)?.id ?? life.stored
   if (kept === undefined ? expected.length === 0 : expected.includes(kept)) return
   const ids = expected.map(shown).join(' or ')

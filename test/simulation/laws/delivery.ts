@@ -17,6 +17,7 @@ export function lawOfDelivery(one: Case, report: Report): void {
           'as it was sent',
           `${where} did not carry ${id} ${JSON.stringify(data)} whole, or not in this order`,
         )
+      seen.beginConnection(connection)
       for (const fate of connection.fates) {
         if (wasDropped(fate) && !seen.mayDrop(fate))
           report('nothing dropped', `${where}: ${name(fate)} was new, and was dropped`)
@@ -49,9 +50,13 @@ class Seen {
   readonly #delivered = new Set<string>()
   /** Ids that stood for two events of one connection: they identify neither. */
   readonly #ambiguous = new Set<string>()
-  /** All events with an id, in the order in which they came, delivered or dropped. */
-  readonly #order: { key: string; read: string }[] = []
+  /** All events with an id, in the order in which they came; of one read those that were dropped come first. */
+  readonly #order: { key: string; read: string; delivered: boolean }[] = []
   #connections = 0
+  /** The cursor of this connection, whether its event has come again, and where its ids begin in the order. */
+  #cursor: string | undefined
+  #passed = false
+  #beganAt = 0
   #now: Fate[] = []
   #idsNow = new Set<string>()
 
@@ -73,27 +78,43 @@ class Seen {
     if (dedupe === 'off' || !block.id || block.data === undefined || !this.#delivered.has(keyOf(block)))
       return false
     const { log, options } = this.#one.schedule
-    // Of two events with one id the second looks like an id used anew, which makes the client forget all ids. With
-    // resume off it does not say so.
-    if (this.#ambiguous.has(block.id) || (log.ids === 'shared' && options.resume === 'off')) return false
-    // As far as the capacity reaches: so many other ids may have come since. The ids of one read count as equally old.
-    const last = this.#order.findLast(({ key }) => key === keyOf(block))
-    const from = this.#order.findIndex(({ read }) => read === last?.read)
-    const since = new Set(this.#order.slice(from).map(({ key }) => key))
-    if (since.size > dedupe.capacity) return false
+    // An id that comes back for another event makes the client forget all ids. With resume off it does not say so.
+    const reuses = log.ids === 'shared' || log.ids === 'renumbered'
+    if (this.#ambiguous.has(block.id) || (reuses && options.resume === 'off')) return false
+    if (!this.#isRemembered(block, dedupe.capacity)) return false
     // Ids that a server has used for something else mean nothing any more, and the client has said so.
     return !this.#life.told.some(
       ({ event, seq }) => event.type === 'gap' && event.reason === 'ids-reused' && seq < (delivery?.seq ?? 0),
     )
   }
 
+  /**
+   * As far as the capacity reaches: so many other ids may have come since it was delivered. Those of this connection
+   * count for nothing until it has passed the cursor.
+   */
+  #isRemembered(block: Block, capacity: number): boolean {
+    const last = this.#order.findLastIndex(({ key, delivered }) => delivered && key === keyOf(block))
+    const since = this.#order.slice(last, this.#passed ? undefined : this.#beganAt)
+    return new Set(since.map(({ key }) => key)).size <= capacity
+  }
+
   note(fate: Fate): void {
     const { id, data } = fate.block
-    if (!id || data === undefined || !fate.certain) return
+    if (!id || data === undefined) return
+    this.#passed ||= id === this.#cursor
     if (this.#idsNow.has(id)) this.#ambiguous.add(id)
     this.#idsNow.add(id)
-    this.#order.push({ key: keyOf(fate.block), read: `${this.#connections} ${fate.read}` })
+    const read = `${this.#connections} ${fate.read}`
+    const delivered = fate.delivery !== undefined
+    const at = delivered ? -1 : this.#order.findIndex(one => one.read === read && one.delivered)
+    this.#order.splice(at === -1 ? this.#order.length : at, 0, { key: keyOf(fate.block), read, delivered })
     this.#now.push(fate)
+  }
+
+  beginConnection({ request, sent }: Connection): void {
+    this.#cursor = request.asked
+    this.#passed = sent.cursor < sent.start && request.asked !== undefined
+    this.#beganAt = this.#order.length
   }
 
   endConnection(): void {

@@ -68,6 +68,8 @@ class Outage {
   isRotation = false
   readonly #options: OptionsPlan
   readonly #life: Life
+  readonly #isExact: boolean
+  #unsure = false
   readonly #connections: Connection[]
   #failures = 0
   /** In a row, as the breaker counts them, and how often its probes failed. */
@@ -85,6 +87,7 @@ class Outage {
   constructor({ schedule, history }: Case, life: Life) {
     this.#options = schedule.options
     this.#life = life
+    this.#isExact = schedule.options.resume !== 'off' && !schedule.log.entries.includes('unsendable')
     this.#connections = connectionsOf(history, life)
   }
 
@@ -132,10 +135,11 @@ class Outage {
     this.#progress = 'nothing'
     const connection = this.#connection
     if (connection === undefined) return 0
-    const resumedAfter = this.#cursorBefore(connection)
+    const before = this.#cursorBefore(connection)
     for (const { block, delivery } of connection.fates) {
       if (!delivery || delivery.data === '' || delivery.seq > drop.seq) continue
-      if (block.id && block.id !== resumedAfter) this.#progress = 'news'
+      if (!this.#isExact && before.includes(block.id)) this.#unsure = true
+      if (block.id && !before.includes(block.id)) this.#progress = 'news'
       else if (this.#progress === 'nothing') this.#progress = 'data'
     }
     for (const { value, end } of connection.sent.retries)
@@ -150,13 +154,20 @@ class Outage {
     return forgiven
   }
 
-  #cursorBefore({ request }: Connection): string | undefined {
-    return request.asked
+  /**
+   * The id in force when a connection began: what it asked for. Not so with resume off, or behind ids that no header can
+   * carry; then it may be another, and an event that bears one of the two says nothing of the count.
+   */
+  #cursorBefore({ request }: Connection): (string | undefined)[] {
+    if (this.#isExact) return [request.asked]
+    const last = this.#life.deliveries.findLast(({ id, seq }) => id && seq < (request.answered?.seq ?? 0))
+    return [request.asked, last?.id]
   }
 
   /** The shortest and the longest wait before the next dial. */
   bounds(drop: Moment): [least: number, most: number] {
     const { backoff, breaker } = this.#options
+    if (this.#unsure) return [0, Number.POSITIVE_INFINITY]
     const spread = this.#options.breaker === 'off' || this.#counted < this.#threshold ? 0 : MAX_MS
     const [coolest, hottest] = this.#cooldown()
     // Other streams may have opened a shared one, or closed it.

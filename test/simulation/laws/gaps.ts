@@ -73,7 +73,23 @@ function checkIgnored(
   const count = told.filter(({ reason }) => reason === 'cursor-ignored').length
   const { ids } = schedule.log
   const ahead = request.asked !== undefined && sent.cursor >= 0 && sent.start < sent.cursor
-  if (count > 0 && !(ahead || ids === 'shared' || ids === 'renumbered' || sent.cursor < 0))
+  // Behind an id that no header can carry an older one was asked for: then even that is ahead of the cursor.
+  const older = schedule.log.entries.includes('unsendable') && sent.start <= sent.cursor
+  // A stream that begins with its first two events again is taken for a replay of everything.
+  const first = connections
+    .slice(0, index)
+    .flatMap(({ fates: earlier }) => earlier)
+    .filter(({ block, delivery }) => delivery && block.id)
+  const replayed = fates.filter(({ block }) => block.id && block.data !== undefined)
+  const beginsAnew =
+    replayed.length > 1 &&
+    first.length > 1 &&
+    [0, 1].every(at => replayed[at]?.block.data === first[at]?.block.data)
+  const isFull = beginsAnew && replayed[1]?.certain === true
+  if (
+    count > 0 &&
+    !(ahead || older || beginsAnew || ids === 'shared' || ids === 'renumbered' || sent.cursor < 0)
+  )
     say('no false gap', `cursor-ignored, although it began at ${sent.start} after ${sent.cursor}`)
   if (schedule.options.dedupe === 'off' || !ahead || ids === 'shared' || ids === 'renumbered') return
   // A greeting is no news.
@@ -83,15 +99,6 @@ function checkIgnored(
   const own = fates.findIndex(fate => fate.block.id === request.asked && wasDropped(fate))
   if (count === 0 && news !== -1 && own > news && history.outcome === 'over')
     say('gaps are told', `new events came ahead of ${request.asked}, the id that was asked for`)
-  const first = connections
-    .slice(0, index)
-    .flatMap(({ fates: earlier }) => earlier)
-    .filter(({ block, delivery }) => delivery && block.id)
-  const replayed = fates.filter(({ block, certain }) => certain && block.id && block.data !== undefined)
-  const isFull =
-    replayed.length > 1 &&
-    first.length > 1 &&
-    [0, 1].every(at => replayed[at]?.block.data === first[at]?.block.data)
   if (count === 0 && isFull && replayed.every(fate => fate.block.data !== ''))
     say('gaps are told', `life ${life.nr}: the stream began with its very first events again`)
 }
