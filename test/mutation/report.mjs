@@ -106,7 +106,9 @@ function difference(before, after) {
 }
 
 function asCode(code) {
-  return code.includes('`') ? `\`\` ${code} \`\`` : `\`${code}\``
+  if (!code.includes('`')) return `\`${code}\``
+  const space = /^`|`$/.test(code) ? ' ' : ''
+  return `\`\`${space}${code}${space}\`\``
 }
 
 /** A `|` would end the cell of a table. */
