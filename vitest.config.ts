@@ -27,7 +27,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // Needs root and half a minute of silence: npm run test:netns. Need packages of their own, or Chromium: npm run test:servers, test:mcp,
+    // Needs root and half a minute of silence: npm run test:netns. Need packages of their own, or Chromium: npm run test:servers, test:clients, test:mcp,
     // test:eventsource, test:browser.
     exclude: ['**/node_modules/**', 'test/netns/**', 'test/interop/**', 'test/browser/**'],
     testTimeout: 30_000,

@@ -231,6 +231,18 @@ describe('what is not dialled again:', () => {
     expect(codes).toEqual(['ERR_SSE_NETWORK', 'ERR_SSE_NETWORK', 'ERR_SSE_HEARTBEAT'])
     expect(server.requests).toHaveLength(3)
   })
+
+  test('the error of a POST has no cause, in which a client could find leave to send it again; its history has', async () => {
+    await using server = await FaultServer.start({ log: LOG, otherwise: [send(5), reset()] })
+    const { error } = await receive(await resilientFetch()(server.url, { method: 'POST', ...STREAM }))
+    expect(error).toMatchObject({
+      code: 'ERR_SSE_NETWORK',
+      message: expect.stringMatching('ECONNRESET|UND_ERR'),
+    })
+    expect(error).not.toHaveProperty('cause')
+    const drop = error?.history.find(({ type }) => type === 'drop') as { error: Error } | undefined
+    expect(drop?.error.cause).toBeInstanceOf(Error)
+  })
 })
 
 describe('before there is a stream', () => {

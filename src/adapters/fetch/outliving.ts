@@ -1,4 +1,5 @@
 import { Client } from '../../client.ts'
+import { SseError } from '../../errors.ts'
 import type { Batch } from '../../event.ts'
 import { type ResilientSseOptions, resolveOptions } from '../../options.ts'
 import type { PlainRequest } from '../../plain-request.ts'
@@ -62,12 +63,16 @@ export function outliving(
     return left
   }
 
+  const fail = (error: unknown) => {
+    throw request.method === 'GET' ? error : withoutCause(error)
+  }
+
   // No bytes are wanted before somebody reads: nothing is read ahead, and back-pressure reaches the server.
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         for (;;) {
-          const { done, value } = await reads.next()
+          const { done, value } = await reads.next().catch(fail)
           const forwarded = done ? blocks.rest() : news(value)
           if (forwarded.length > 0) controller.enqueue(forwarded)
           if (done) return controller.close()
@@ -86,4 +91,15 @@ export function outliving(
   const client: Client = new Client(resolved, outlived)
   const reads = client.delivery.reads()
   return outlived
+}
+
+/**
+ * Clients search the causes for codes such as ECONNRESET, and take one as leave to send the request again: a model's answer
+ * would be paid for twice. The text names the code, and the `drop` in `history` has the error with its cause.
+ */
+function withoutCause(error: unknown): unknown {
+  if (!(error instanceof SseError) || error.cause === undefined) return error
+  const told = new SseError(error.code, error.message, { retryable: error.retryable })
+  told.history = error.history
+  return told
 }

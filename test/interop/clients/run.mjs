@@ -1,0 +1,5 @@
+// npm run test:clients [-- vitest arguments]
+import { fileURLToPath } from 'node:url'
+import { installAndTest } from '../run.mjs'
+
+installAndTest(fileURLToPath(new URL('.', import.meta.url)))
