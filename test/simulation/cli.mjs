@@ -3,12 +3,18 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bundle, scratchFolder } from './bundle.mjs'
 import { reportCoverage } from './coverage-table.mjs'
-import { runMutants } from './mutants.mjs'
+import { checkMutants, runMutants } from './mutants.mjs'
 import { work, workAll } from './workers.mjs'
 
-const USAGE = `npm run test:simulation -- [--runs N] [--seed S] [--workers N]
+const USAGE = `The whole client on a virtual clock, against random schedules of faults.
+
+npm run test:simulation -- [--runs 2000] [--seed S] [--workers N]
+    S is the day's number by default. A failure is made smaller, told in words, and can be replayed.
 npm run test:simulation -- --replay SEED:PATH
-npm run test:simulation -- --mutants [NAME…]`
+npm run test:simulation -- --mutants [NAME…]
+    Each patch of test/simulation/mutants breaks the client in one way, and has to be caught.
+npm run test:simulation -- --check-mutants
+    Only whether they still apply.`
 
 const { values, positionals } = parseArgs({
   options: {
@@ -17,12 +23,14 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string', default: String(availableParallelism()) },
     replay: { type: 'string' },
     mutants: { type: 'boolean', default: false },
+    'check-mutants': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
 
 if (values.help) console.log(USAGE)
+else if (values['check-mutants']) process.exitCode = await checkMutants()
 else if (values.mutants) process.exitCode = await runMutants(positionals, Number(values.workers))
 else if (values.replay !== undefined) process.exitCode = await replay(values.replay)
 else process.exitCode = await simulate(Number(values.runs), Number(values.seed), Number(values.workers))

@@ -128,7 +128,13 @@ export class Consumer {
       this.#world.fault('slow consumer')
       await this.#world.clock.sleep(ms)
     }
+    const isLeaving = await this.#act(delivery, nr)
     this.working = false
+    return isLeaving
+  }
+
+  /** What the schedule has the consumer do with its n-th event in hand. Returns whether the loop is to be left. */
+  async #act(delivery: Delivery, nr: number): Promise<boolean> {
     if (this.#how !== undefined) return true
     if (delivery.data === LAST) return this.#leave('finished')
     const act = this.#world.actAt(nr)
@@ -137,6 +143,7 @@ export class Consumer {
     if (act === 'break') return this.#leave('break')
     if (act === 'throw') {
       this.#how = 'throw'
+      this.working = false
       throw new OwnError('the consumer failed')
     }
     await this.disturb(act)

@@ -34,6 +34,15 @@ export async function bundleMutant({ name, file }, folder) {
   return bundle(join(folder, `${name}.mjs`), copy)
 }
 
+/** Whether all patches fit the sources of today. Returns an exit code. */
+export async function checkMutants() {
+  const folder = scratchFolder()
+  const all = mutants()
+  for (const mutant of all) await bundleMutant(mutant, folder)
+  console.log(`${all.length} mutants apply and bundle`)
+  return 0
+}
+
 /** Runs the named mutants, or all. Returns an exit code. */
 export async function runMutants(names, workers) {
   const folder = scratchFolder()
