@@ -25,3 +25,23 @@ declare const app: {
     ) => unknown,
   ): unknown
 }
+
+// Clients that take a fetch, as far as a page makes one; test/interop/clients has their own types.
+
+declare module 'openai' {
+  export default class OpenAI {
+    constructor(options: { fetch: typeof globalThis.fetch })
+  }
+}
+
+declare module '@anthropic-ai/sdk' {
+  export default class Anthropic {
+    constructor(options: { fetch: typeof globalThis.fetch })
+  }
+}
+
+declare module 'eventsource' {
+  export class EventSource {
+    constructor(url: string, options: { fetch: typeof globalThis.fetch })
+  }
+}
