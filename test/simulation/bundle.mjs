@@ -43,3 +43,17 @@ export async function bundle(outfile, source = join(ROOT, 'src')) {
   })
   return outfile
 }
+
+/** Only whether these sources hold together; nothing is written. */
+export async function bundleSources(source) {
+  await build({
+    entryPoints: [join(source, 'index.ts')],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    external: ['undici'],
+    nodePaths: [join(ROOT, 'node_modules')],
+    logLevel: 'error',
+  })
+}

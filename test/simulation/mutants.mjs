@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundle, scratchFolder } from './bundle.mjs'
+import { bundle, bundleSources, scratchFolder } from './bundle.mjs'
 import { workAll } from './workers.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,26 +19,23 @@ export function mutants() {
   })
 }
 
-/** A bundle of the simulation over a copy of src/ with the patch applied. */
-export async function bundleMutant({ name, file }, folder) {
+/** A copy of src/ with the patch applied. */
+function plant({ name, file }, folder) {
   const copy = join(folder, name, 'src')
   cpSync(join(ROOT, 'src'), copy, { recursive: true })
   try {
-    execFileSync('git', ['apply', file], {
-      cwd: join(folder, name),
-      stdio: 'pipe',
-    })
+    execFileSync('git', ['apply', file], { cwd: join(folder, name), stdio: 'pipe' })
   } catch (error) {
     throw new Error(`${name}.patch no longer applies to src/: make it again\n${error.stderr}`)
   }
-  return bundle(join(folder, `${name}.mjs`), copy)
+  return copy
 }
 
 /** Whether all patches fit the sources of today. Returns an exit code. */
 export async function checkMutants() {
   const folder = scratchFolder()
   const all = mutants()
-  for (const mutant of all) await bundleMutant(mutant, folder)
+  await Promise.all(all.map(mutant => bundleSources(plant(mutant, folder))))
   console.log(`${all.length} mutants apply and bundle`)
   return 0
 }
@@ -49,7 +46,10 @@ export async function runMutants(names, workers) {
   const chosen = mutants().filter(({ name }) => names.length === 0 || names.includes(name))
   const startedAt = Date.now()
   const bundled = []
-  for (const mutant of chosen) bundled.push({ ...mutant, bundle: await bundleMutant(mutant, folder) })
+  for (const mutant of chosen) {
+    const file = await bundle(join(folder, `${mutant.name}.mjs`), plant(mutant, folder))
+    bundled.push({ ...mutant, bundle: file })
+  }
   const queue = [...bundled]
   const rows = new Map()
   const lane = async () => {
