@@ -29,7 +29,7 @@ function run(script: string) {
   const { stdout, stderr, status, signal } = spawnSync(
     process.execPath,
     ['--input-type=module', '-e', PRELUDE + script],
-    { encoding: 'utf8', timeout: 5_000 },
+    { encoding: 'utf8', timeout: 25_000 },
   )
   return { lines: stdout.trim().split('\n'), stderr, status, signal }
 }

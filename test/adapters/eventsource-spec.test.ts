@@ -80,8 +80,16 @@ function observe({ client = {}, expected }: Case, url: string, init: EventSource
   }
   for (const type of new Set(['message', ...expected.events.map(event => event.type)]))
     source.addEventListener(type, onEvent)
-  if (client.closeAfterMs !== undefined) setTimeout(() => source.close(), client.closeAfterMs)
+  if (client.closeAfterMs !== undefined) void closeLater(client.closeAfterMs)
   return { observed, close: () => source.close() }
+
+  /** Once all was told that is to be told before: on a busy machine that takes its time. */
+  async function closeLater(ms: number): Promise<void> {
+    const before = expected.told?.length ?? 0
+    while (observed.told.length < before && source.readyState !== EventSource.CLOSED) await sleep(5)
+    await sleep(ms)
+    source.close()
+  }
 }
 
 function optionsOf(client: ClientOptions): EventSourceInit {
