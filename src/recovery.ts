@@ -4,6 +4,7 @@ import { Backoff, clampServerDelay } from './layers/backoff.ts'
 import { callSafely, type Lifecycle } from './lifecycle.ts'
 import { machine } from './machine.ts'
 import type { ResolvedOptions } from './options.ts'
+import { dropReason } from './outcome.ts'
 import type { Pause } from './pause.ts'
 
 /** The end was clean and asks for nothing more. */
@@ -224,7 +225,7 @@ export class Recovery {
    * delay, on top of the server's `retry:`, even through an open breaker. A server that answered is not hurried.
    */
   async #untilWake(wait: Promise<boolean>): Promise<boolean> {
-    if (this.#lastError?.code !== 'ERR_SSE_NETWORK') return wait
+    if (this.#lastError === undefined || dropReason(this.#lastError) !== 'network') return wait
     const baseMs = this.#options.backoff === false ? 0 : this.#options.backoff.baseMs
     let timer: ReturnType<typeof setTimeout> | undefined
     const stop = machine.onWake(() => {
