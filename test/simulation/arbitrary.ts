@@ -20,7 +20,7 @@ const origin: fc.Arbitrary<Origin> = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Origin>({ from: 'at' }) },
   { weight: 3, arbitrary: fc.constant<Origin>({ from: 'start' }) },
   { weight: 1, arbitrary: fc.constant<Origin>({ from: 'now' }) },
-  { weight: 2, arbitrary: fc.record({ from: fc.constant('overlap' as const), count }) },
+  { weight: 5, arbitrary: fc.record({ from: fc.constant('overlap' as const), count }) },
   { weight: 1, arbitrary: fc.record({ from: fc.constant('forgotten' as const), count }) },
 )
 

@@ -64,7 +64,6 @@ export interface Request extends Moment {
   /** Last-Event-ID, decoded. */
   asked: string | undefined
   leg: Leg
-  healthy: boolean
   answered: Moment | undefined
   /** The response's stream, if it was one. */
   stream: Sent | undefined

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundle, bundleSources, scratchFolder } from './bundle.mjs'
-import { workAll } from './workers.mjs'
+import { work } from './workers.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PATCHES = fileURLToPath(new URL('./mutants', import.meta.url))
@@ -54,12 +54,7 @@ export async function runMutants(names, workers) {
   const rows = new Map()
   const lane = async () => {
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const [{ failure }] = await workAll(
-        mutant.bundle,
-        [{ runs: RUNS, seed: 1, shrink: false }],
-        1,
-        () => {},
-      )
+      const { failure } = await work(mutant.bundle, { runs: RUNS, seed: 1, shrink: false })
       const law = failure?.violations[0]?.law
       rows.set(mutant.name, {
         'caught after': failure?.runs ?? 'NOT CAUGHT',

@@ -40,7 +40,6 @@ export class Server {
       redirected,
       asked: asked === null ? undefined : Buffer.from(asked, 'latin1').toString('utf8'),
       leg,
-      healthy: leg === world.healthyLeg,
       answered: undefined,
       stream: undefined,
       ended: undefined,

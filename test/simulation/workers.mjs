@@ -20,14 +20,16 @@ export function work(bundle, order, onDone = () => {}) {
   })
 }
 
-/** Runs `orders` in so many processes at a time. `onDone(index, done)`. */
+/** Runs `orders` in so many processes at a time, until one fails. `onDone(index, done)`. */
 export async function workAll(bundle, orders, processes, onDone) {
   const results = []
   const queue = [...orders.entries()]
   const lane = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, order] = next
-      results[index] = await work(bundle, order, done => onDone(index, done))
+      const result = await work(bundle, order, done => onDone(index, done))
+      results.push(result)
+      if (result.failure !== undefined) queue.length = 0
     }
   }
   await Promise.all(Array.from({ length: processes }, lane))
