@@ -98,6 +98,8 @@ export class World {
         Math.max(1, this.breaker?.state === 'open' ? 10_000 : 0, restartAfter(life.end?.error)),
       )
     }
+    if (this.life.end?.how !== 'finished')
+      this.violated('no hanging', `${MOST_LIVES} lives, and none of them saw the last event`)
     this.#over = true
   }
 
