@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import { type Case, type ClientOptions, type Expected, titleOf } from '../spec/cases/case.ts'
 import { differences } from '../spec/cases/differences.ts'
 import { cases } from '../spec/cases/index.ts'
-import { expectCase, isComplete, type Observed } from '../spec/observed.ts'
+import { closeLater, expectCase, isComplete, type Observed } from '../spec/observed.ts'
 import { SpecServer } from '../spec/server.ts'
 
 const server = await SpecServer.start(cases)
@@ -80,16 +80,9 @@ function observe({ client = {}, expected }: Case, url: string, init: EventSource
   }
   for (const type of new Set(['message', ...expected.events.map(event => event.type)]))
     source.addEventListener(type, onEvent)
-  if (client.closeAfterMs !== undefined) void closeLater(client.closeAfterMs)
+  const { closeAfterMs } = client
+  if (closeAfterMs !== undefined) void closeLater(closeAfterMs, expected, observed, () => source.close())
   return { observed, close: () => source.close() }
-
-  /** Once all was told that is to be told before: on a busy machine that takes its time. */
-  async function closeLater(ms: number): Promise<void> {
-    const before = expected.told?.length ?? 0
-    while (observed.told.length < before && source.readyState !== EventSource.CLOSED) await sleep(5)
-    await sleep(ms)
-    source.close()
-  }
 }
 
 function optionsOf(client: ClientOptions): EventSourceInit {

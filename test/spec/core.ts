@@ -1,6 +1,6 @@
 import { ResilientSse, type ResilientSseOptions } from 'resilient-sse'
 import type { Case, ClientOptions, Expected } from './cases/case.ts'
-import { expectCase, isComplete, type Observed } from './observed.ts'
+import { closeLater, expectCase, isComplete, type Observed } from './observed.ts'
 import type { Cut, SpecServer } from './server.ts'
 
 /** How long nothing more may come, when a case says nothing else. */
@@ -13,6 +13,9 @@ export async function runCase(server: SpecServer, one: Case, expected: Expected,
   const run = ++runs
   const client = new CoreClient(server.url(one.id, run, cut), one.client ?? {})
   const dials = () => server.dials(one.id, run)
+  const closeAfterMs = one.client?.closeAfterMs
+  if (closeAfterMs !== undefined)
+    void closeLater(closeAfterMs, expected, client.observed, () => client.close())
   try {
     for (const end = performance.now() + 20_000; performance.now() < end; await sleep(5)) {
       if (isComplete(expected, client.observed, dials())) break
@@ -53,7 +56,6 @@ class CoreClient {
       },
     })
     void this.#read(events)
-    if (client.closeAfterMs !== undefined) setTimeout(() => this.close(), client.closeAfterMs)
   }
 
   async #read(events: Observed['events']): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Expected, type ExpectedDial, type Told, textOf } from './cases/case.ts'
 import type { RecordedDial } from './server.ts'
@@ -21,6 +22,19 @@ export function isComplete(expected: Expected, observed: Observed, dials: readon
     observed.state === expected.state &&
     dials.length >= expected.dials.length
   )
+}
+
+/** A case's `closeAfterMs`: counted from when all was told that is to be told before, however busy the machine is. */
+export async function closeLater(
+  ms: number,
+  expected: Expected,
+  observed: Observed,
+  close: () => unknown,
+): Promise<void> {
+  const before = expected.told?.length ?? 0
+  while (observed.told.length < before && observed.state === 'open') await sleep(5)
+  await sleep(ms)
+  close()
 }
 
 export function expectCase(expected: Expected, observed: Observed, dials: readonly RecordedDial[]): void {
