@@ -2,7 +2,7 @@
 export function plainFetch(
   _tcp: unknown,
   customFetch: typeof globalThis.fetch | undefined,
-  _bodyTimeoutMs?: number,
+  _options?: unknown,
 ): typeof globalThis.fetch {
   return customFetch ?? globalThis.fetch.bind(globalThis)
 }

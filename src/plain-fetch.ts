@@ -12,16 +12,16 @@ const PROTOCOL_HEADERS = ['accept', 'accept-encoding', 'accept-language', 'cache
 
 /**
  * A fetch for requests of every kind, with layer 1 under it and the redirect rules of a stream. Streams that are asked
- * for by GET have a connection of their own, as those of `ResilientSse`; all others share idle ones.
+ * for by GET have a connection of their own, as those of `ResilientSse`, or a pooled one; all others share idle ones.
  *
  * `bodyTimeoutMs`: how long a body may be silent whose request does not say that it may be a stream; 0 is for ever.
  */
 export function plainFetch(
   tcp: ResolvedTcp | false,
   customFetch: typeof globalThis.fetch | undefined,
-  bodyTimeoutMs?: number,
+  { bodyTimeoutMs, streams = 'own' }: { bodyTimeoutMs?: number | undefined; streams?: 'own' | 'pooled' } = {},
 ): typeof globalThis.fetch {
-  const fetch = customFetch ?? ownFetch(tcp, bodyTimeoutMs)
+  const fetch = customFetch ?? ownFetch(tcp, bodyTimeoutMs, streams)
   return async (input, init) => {
     const request = await plainRequest(input, init)
     // [Fetch] "manual" and "error" are wishes of the caller's.
@@ -48,7 +48,11 @@ function firstHop({ url, method, headers, body }: PlainRequest): Hop {
 /** The second argument of undici's fetch has one thing more than the standard's. */
 type UndiciInit = RequestInit & { dispatcher?: unknown }
 
-function ownFetch(tcp: ResolvedTcp | false, bodyTimeoutMs: number | undefined): typeof globalThis.fetch {
+function ownFetch(
+  tcp: ResolvedTcp | false,
+  bodyTimeoutMs: number | undefined,
+  streams: 'own' | 'pooled',
+): typeof globalThis.fetch {
   const pool = pooledDispatcher(tcp)
   const pooledStreams = withBodyTimeout(pool, 0)
   const pooled = bodyTimeoutMs === undefined ? pool : withBodyTimeout(pool, bodyTimeoutMs)
@@ -60,7 +64,9 @@ function ownFetch(tcp: ResolvedTcp | false, bodyTimeoutMs: number | undefined): 
       return isStream ? withBodyTimeout(dispatcher, 0) : dispatcher
     }
     if (!isStream) return pooled
-    return method === 'GET' ? withBodyTimeout(agentOfDial(url, tcp, signal), 0) : pooledStreams
+    return method === 'GET' && streams === 'own'
+      ? withBodyTimeout(agentOfDial(url, tcp, signal), 0)
+      : pooledStreams
   }
   return async (input, init = {}) => {
     const url = input as URL

@@ -28,7 +28,7 @@ export type ResilientFetchOptions = Omit<ResilientSseOptions, NotHere>
 export function resilientFetch(options: ResilientFetchOptions = {}): typeof globalThis.fetch {
   checkOptionsOf(options)
   const { tcp, fetch, openTimeoutMs, heartbeat } = resolveOptions('http://unused.invalid', options)
-  const plain = plainFetch(tcp, fetch, streamSilenceMs(heartbeat))
+  const plain = plainFetch(tcp, fetch, { bodyTimeoutMs: streamSilenceMs(heartbeat) })
   return async (input, init) => {
     const request = await plainRequest(input, init)
     const acceptsOne = acceptsStream(request.headers)
@@ -50,9 +50,14 @@ export function resilientFetch(options: ResilientFetchOptions = {}): typeof glob
  * Layer 1 alone: a `fetch` with TCP keepalive, connections that are kept for the next request, and the redirect rules of
  * a stream. A stream that is asked for by GET has a connection of its own, which an abort ends in every state.
  *
+ * `streams: 'pooled'` gives it a kept connection like any other request. It leaves at once where another connection has to
+ * be made first, and later requests would overtake it; but a kept connection may turn out to be closed.
+ *
  * @throws SseError `ERR_SSE_OPTION`, naming the option.
  */
-export function keepaliveFetch(tcp?: TcpOptions | false): typeof globalThis.fetch {
-  if (tcp === false) return plainFetch(false, undefined)
-  return plainFetch(resolveTcp(tcp), undefined)
+export function keepaliveFetch(
+  tcp?: TcpOptions | false,
+  { streams = 'own' }: { streams?: 'own' | 'pooled' | undefined } = {},
+): typeof globalThis.fetch {
+  return plainFetch(tcp === false ? false : resolveTcp(tcp), undefined, { streams })
 }

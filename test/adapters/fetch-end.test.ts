@@ -122,7 +122,7 @@ describe('silence in a body', () => {
 
   test('is cut at that limit only where the request does not say that it takes a stream', async () => {
     await using server = await serve(stream('data: a\n\n'))
-    const fetch = plainFetch(false, undefined, 400)
+    const fetch = plainFetch(false, undefined, { bodyTimeoutMs: 400 })
     const cut = await fetch(server.url, { method: 'POST' })
     const streams = [await fetch(server.url, STREAM), await fetch(server.url, { method: 'POST', ...STREAM })]
     let ended = 0

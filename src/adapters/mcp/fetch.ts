@@ -50,7 +50,7 @@ async function get(request: McpRequest, shared: Shared): Promise<Response> {
   const session = request.headers.get('mcp-session-id')
   const cursor = request.headers.get('last-event-id') ?? ''
   if (shared.handovers.at(session, cursor) !== undefined) return handedOver(request, session, cursor, shared)
-  const answer = await shared.settings.fetch(request.url, request.init)
+  const answer = await shared.settings.openStream(request.url, request.init)
   if (isTakenOver(request, answer)) return new StandaloneStream(answer, request, shared).response
   if (answer.status !== 200 || isEventStream(answer.headers)) return answer
   // The SDKs take any 200 for a stream: a page in its place is theirs to read for ever.
@@ -72,7 +72,7 @@ async function handedOver(
     return notOffered()
   }
   // What fails is dialled again by the stream's own engine.
-  const answer = await settings.fetch(request.url, request.init).catch(() => undefined)
+  const answer = await settings.openStream(request.url, request.init).catch(() => undefined)
   request.signal?.throwIfAborted()
   const isRefused = answer?.status === 401 || answer?.status === 403
   // The first refusal makes the SDK fetch credentials, if it can; without a provider it would wait for ever.

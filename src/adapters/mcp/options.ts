@@ -9,6 +9,7 @@ import {
   type TcpOptions,
 } from '../../index.ts'
 import type { RequestId } from './messages.ts'
+import { againWhenStale } from './stale.ts'
 
 /** The stream that a lifecycle event is about. */
 export interface McpStream {
@@ -51,8 +52,13 @@ export interface McpFetchOptions {
 }
 
 /** Options with defaults. */
-export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'backoff'> {
+export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'backoff'> {
+  /** For what the SDK sends. */
   fetch: typeof globalThis.fetch
+  /** For streams that the SDK opens by GET. */
+  openStream: typeof globalThis.fetch
+  /** For streams that are resumed. */
+  resume: typeof globalThis.fetch
   backoff: BackoffOptions & { maxAttempts: number }
   forwardEventIds: boolean
 }
@@ -61,10 +67,16 @@ export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'backoff'> 
 const MAX_ATTEMPTS = 8
 
 export function resolveMcpOptions(given: McpFetchOptions): McpSettings {
-  const { fetch, tcp, backoff, forwardEventIds = false, ...rest } = given
+  const { fetch: custom, tcp, backoff, forwardEventIds = false, ...rest } = given
+  // A kept connection for the standalone stream: on one of its own it would be overtaken by the calls after it, and a
+  // server could take it for a resume. A resume has its own: what it meets must not be the path that just failed.
+  const fetch = custom ?? keepaliveFetch(tcp, { streams: 'pooled' })
+  const resume = custom ? againWhenStale(custom, custom) : keepaliveFetch(tcp)
   return {
     ...rest,
-    fetch: fetch ?? keepaliveFetch(tcp),
+    fetch,
+    openStream: againWhenStale(fetch, resume),
+    resume,
     backoff: { retry: 'exact', ...backoff, maxAttempts: backoff?.maxAttempts ?? MAX_ATTEMPTS },
     forwardEventIds,
   }

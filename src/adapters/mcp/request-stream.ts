@@ -50,13 +50,13 @@ export class RequestStream implements StreamRules, Cancellable {
 
   constructor(answer: Response | undefined, request: McpRequest, calls: Calls, shared: Shared) {
     const { requests, headers, lastEventId, mayHandOver } = calls
-    const { heartbeat, backoff, fetch } = shared.settings
+    const { heartbeat, backoff, resume } = shared.settings
     this.#open = new Map(requests.map(({ id, method }) => [id, method]))
     this.#session = headers.get('mcp-session-id')
     this.#shared = shared
     this.#mayHandOver = mayHandOver
     this.#budget = new Budget(backoff.maxAttempts)
-    this.#legs = new Legs(answer, fetch)
+    this.#legs = new Legs(answer, resume)
     this.#body = new SurvivingBody(this, request.signal)
     this.#engine = engineFor({
       request,

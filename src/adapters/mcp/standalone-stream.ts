@@ -39,7 +39,7 @@ export class StandaloneStream implements StreamRules {
     this.#stream = { kind: 'standalone', ids: [], methods: [], sessionId }
     this.#mayBeCall = lastEventId !== undefined
     this.#legs = new Legs(answer, (url, init) =>
-      settings.fetch(url, { ...init, headers: this.#zombies.without(new Headers(init?.headers)) }),
+      settings.resume(url, { ...init, headers: this.#zombies.without(new Headers(init?.headers)) }),
     )
     this.#body = new SurvivingBody(this, request.signal)
     this.#engine = engineFor({
