@@ -27,9 +27,10 @@ export const machine = {
     const onEvent = (event: Event) => {
       if (event.type !== 'pageshow' || (event as PageTransitionEvent).persisted) callback()
     }
-    for (const [target, type] of targets) target?.addEventListener(type, onEvent)
+    // Not every runtime that takes this build has events of its own.
+    for (const [target, type] of targets) target?.addEventListener?.(type, onEvent)
     return () => {
-      for (const [target, type] of targets) target?.removeEventListener(type, onEvent)
+      for (const [target, type] of targets) target?.removeEventListener?.(type, onEvent)
     }
   },
 
