@@ -1,5 +1,6 @@
 import { type ByteSource, StreamSource } from './body.ts'
 import { SseError } from './errors.ts'
+import { tapOf } from './tap.ts'
 
 /** A `fetch`, and what it can tell beyond the standard. */
 export interface Transport {
@@ -26,7 +27,7 @@ export function foreignTransport(fetch: typeof globalThis.fetch): Transport {
       checkResponse(response)
       // An answer that comes although the dial was given up must not keep its connection.
       if (init.signal?.aborted) response.body?.cancel().catch(() => {})
-      return { response, body: () => new StreamSource(response) }
+      return { response, body: () => tapOf(response) ?? new StreamSource(response) }
     },
     custom: true,
     mayBeUnframed: true,

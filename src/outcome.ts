@@ -27,7 +27,7 @@ export function publicUrl(url: URL): string {
 }
 
 /** [spec] "If … Content-Type is not text/event-stream": any parameters, any case. */
-export function isEventStream(headers: Headers): boolean {
+export function isEventStream(headers: Pick<Headers, 'get'>): boolean {
   const type = headers.get('content-type')?.split(';', 1)[0]
   return type?.trim().toLowerCase() === 'text/event-stream'
 }

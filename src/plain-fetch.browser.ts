@@ -2,7 +2,7 @@
 export function plainFetch(
   _tcp: unknown,
   customFetch: typeof globalThis.fetch | undefined,
-  _options?: unknown,
+  _settings?: unknown,
 ): typeof globalThis.fetch {
   return customFetch ?? globalThis.fetch.bind(globalThis)
 }

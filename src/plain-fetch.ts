@@ -5,23 +5,31 @@ import { checkDispatcher, pooledDispatcher, type ResolvedTcp } from './layers/tc
 import { isRedirect } from './outcome.ts'
 import { acceptsStream, initOf, type PlainRequest, plainRequest } from './plain-request.ts'
 import { nextHop } from './send.ts'
+import { type BodyHandler, rememberTap, TapSource } from './tap.ts'
 import { forUndici } from './transport.ts'
 
 /** Headers that say nothing of the user: another origin needs them, too, to answer as it should. */
 const PROTOCOL_HEADERS = ['accept', 'accept-encoding', 'accept-language', 'cache-control', 'last-event-id']
 
+export interface PlainFetchSettings {
+  /** How long a body may be silent whose request does not say that it may be a stream; 0 is for ever. Default undici's. */
+  bodyTimeoutMs?: number | undefined
+  /** Whether a stream that is asked for by GET has a connection of its own. Default `'own'`. */
+  streams?: 'own' | 'pooled' | undefined
+  /** Event streams are to be read by a stream of this package, and not through `body`. */
+  taps?: boolean | undefined
+}
+
 /**
  * A fetch for requests of every kind, with layer 1 under it and the redirect rules of a stream. Streams that are asked
  * for by GET have a connection of their own, as those of `ResilientSse`, or a pooled one; all others share idle ones.
- *
- * `bodyTimeoutMs`: how long a body may be silent whose request does not say that it may be a stream; 0 is for ever.
  */
 export function plainFetch(
   tcp: ResolvedTcp | false,
   customFetch: typeof globalThis.fetch | undefined,
-  { bodyTimeoutMs, streams = 'own' }: { bodyTimeoutMs?: number | undefined; streams?: 'own' | 'pooled' } = {},
+  settings: PlainFetchSettings = {},
 ): typeof globalThis.fetch {
-  const fetch = customFetch ?? ownFetch(tcp, bodyTimeoutMs, streams)
+  const fetch = customFetch ?? ownFetch(tcp, settings)
   return async (input, init) => {
     const request = await plainRequest(input, init)
     // [Fetch] "manual" and "error" are wishes of the caller's.
@@ -50,8 +58,7 @@ type UndiciInit = RequestInit & { dispatcher?: unknown }
 
 function ownFetch(
   tcp: ResolvedTcp | false,
-  bodyTimeoutMs: number | undefined,
-  streams: 'own' | 'pooled',
+  { bodyTimeoutMs, streams = 'own', taps }: PlainFetchSettings,
 ): typeof globalThis.fetch {
   const pool = pooledDispatcher(tcp)
   const pooledStreams = withBodyTimeout(pool, 0)
@@ -71,11 +78,16 @@ function ownFetch(
   return async (input, init = {}) => {
     const url = input as URL
     const dispatcher = connect(url, init)
-    return (await undiciFetch(url, {
-      ...init,
-      body: forUndici(init.body),
-      dispatcher,
-    } as never)) as unknown as Response
+    const tap = new TapSource()
+    const tapped = {
+      dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+        tap.attach(handler as BodyHandler, () => {})
+        return dispatcher.dispatch(options, handler)
+      },
+    }
+    const init7 = { ...init, body: forUndici(init.body), dispatcher: taps ? tapped : dispatcher }
+    const response = (await undiciFetch(url, init7 as never)) as unknown as Response
+    return rememberTap(response, tap)
   }
 }
 

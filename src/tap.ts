@@ -1,4 +1,5 @@
 import type { ByteSource } from './body.ts'
+import { isEventStream } from './outcome.ts'
 
 /** The handler that undici's fetch gives its dispatcher, as far as a body is concerned. */
 export interface BodyHandler {
@@ -29,7 +30,7 @@ export class TapSource implements ByteSource {
   /** Held, because undici cancels a fetch whose response was collected as garbage. */
   held: Response | undefined
 
-  /** Takes the body over when the answer is a plain 200; redirects, errors and encoded bodies stay with fetch. */
+  /** Takes the body over when the answer is an event stream; all others, and encoded bodies, stay with fetch. */
   attach(handler: BodyHandler, onWritten: () => void): void {
     const { onConnect, onHeaders, onData, onComplete, onError } = handler
     // Called with the first byte about to leave. onRequestSent would say more, but no interceptor hands it on.
@@ -40,8 +41,8 @@ export class TapSource implements ByteSource {
     // Another undici with another handler than this: its streams work, too.
     if (!onHeaders || !onData || !onComplete || !onError) return
     handler.onHeaders = (status, rawHeaders, resume, statusText) => {
-      this.tapped =
-        status === 200 && !rawHeaders.some((name, index) => index % 2 === 0 && isContentEncoding(name))
+      const headers = { get: (name: string) => rawHeader(name, rawHeaders) }
+      this.tapped = status === 200 && isEventStream(headers) && headers.get('content-encoding') === null
       this.#resume = resume
       return onHeaders.call(handler, status, rawHeaders, resume, statusText)
     }
@@ -81,8 +82,10 @@ export class TapSource implements ByteSource {
     return chunks
   }
 
-  cancel(): void {
+  cancel(reason: unknown): void {
     this.#chunks = []
+    // Frees the socket where no signal of ours does. Not awaited: nobody waits for it.
+    this.held?.body?.cancel(reason).catch(() => {})
     this.held = undefined
   }
 
@@ -103,6 +106,23 @@ export class TapSource implements ByteSource {
   }
 }
 
-function isContentEncoding(name: Buffer): boolean {
-  return name.length === 16 && name.toString('latin1').toLowerCase() === 'content-encoding'
+/** As `Headers` gives it. `rawHeaders`: names and values in turn. */
+function rawHeader(name: string, rawHeaders: readonly Buffer[]): string | null {
+  const values = rawHeaders.filter((_, index) => {
+    const given = index % 2 === 1 ? rawHeaders[index - 1] : undefined
+    return given?.length === name.length && given.toString('latin1').toLowerCase() === name
+  })
+  return values.length > 0 ? values.map(value => value.toString('latin1')).join(', ') : null
+}
+
+const taps = new WeakMap<Response, TapSource>()
+
+/** A fetch that taps the streams among its answers. Only {@link tapOf} can read them then, not their `body`. */
+export function rememberTap(response: Response, tap: TapSource): Response {
+  if (tap.tapped) taps.set(response, tap)
+  return response
+}
+
+export function tapOf(response: Response): ByteSource | undefined {
+  return taps.get(response)?.of(response)
 }

@@ -28,7 +28,7 @@ export type ResilientFetchOptions = Omit<ResilientSseOptions, NotHere>
 export function resilientFetch(options: ResilientFetchOptions = {}): typeof globalThis.fetch {
   checkOptionsOf(options)
   const { tcp, fetch, openTimeoutMs, heartbeat } = resolveOptions('http://unused.invalid', options)
-  const plain = plainFetch(tcp, fetch, { bodyTimeoutMs: streamSilenceMs(heartbeat) })
+  const plain = plainFetch(tcp, fetch, { bodyTimeoutMs: streamSilenceMs(heartbeat), taps: true })
   return async (input, init) => {
     const request = await plainRequest(input, init)
     const acceptsOne = acceptsStream(request.headers)

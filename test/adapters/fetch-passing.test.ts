@@ -59,6 +59,16 @@ test('JSON, gzip, HEAD, 204, 304 and error pages are read as with a plain fetch'
   expect(server.requests[0]?.headers['accept-encoding']).toMatch(/gzip/)
 })
 
+test('a content type that is said twice is none of a stream’s, and its body is read as any other', async () => {
+  const type = 'text/event-stream'
+  await using server = await serve(response => {
+    response.writeHead(200, ['content-type', type, 'content-type', type]).end('data: a\n\n')
+  })
+  const response = await resilientFetch()(server.url, STREAM)
+  expect(response.headers.get('content-type')).toBe(`${type}, ${type}`)
+  expect(await response.text()).toBe('data: a\n\n')
+})
+
 describe('a request is sent as it was said:', () => {
   const form = new FormData()
   form.append('name', 'é')

@@ -2,7 +2,6 @@ const LF = 0x0a
 const CR = 0x0d
 const COLON = 0x3a
 const BOM = [0xef, 0xbb, 0xbf]
-const NOTHING = new Uint8Array(0)
 
 /**
  * The bytes of one connection, given out as they came, but in whole blocks only: the begin of a block that a dead connection
@@ -14,26 +13,26 @@ export class WholeBlocks {
   #begun: Uint8Array[] = []
   /** The last two bytes, of which the first may be missing; a stream begins as if after a blank line. */
   #last: [number, number] = [LF, LF]
-  #isFirst = true
+  #isStart = true
 
-  /** The blocks that this chunk ends. */
-  push(chunk: Uint8Array): Uint8Array {
-    if (chunk.length === 0) return NOTHING
+  /** The blocks that this chunk ends, in pieces: to join them would be to copy each byte once more. */
+  push(chunk: Uint8Array): Uint8Array[] {
+    if (chunk.length === 0) return []
     const end = this.#endOfLastBlock(chunk)
     this.#last = [chunk.length > 1 ? (chunk.at(-2) as number) : this.#last[1], chunk.at(-1) as number]
     if (end === 0) {
       this.#begun.push(chunk.slice())
-      return NOTHING
+      return []
     }
-    const blocks = joined([...this.#begun, chunk.subarray(0, end)])
+    const pieces = [...this.#begun, chunk.subarray(0, end)]
     // Copied, so that a few bytes do not keep the whole chunk alive, which its reader may also give away.
     this.#begun = end < chunk.length ? [chunk.slice(end)] : []
-    return this.#withoutBom(blocks)
+    return this.#withoutBom(pieces)
   }
 
   /** What is left when the response is complete: it is not cut, and what it means is for the client to say. */
-  rest(): Uint8Array {
-    return this.#withoutBom(joined(this.#begun.splice(0)))
+  rest(): Uint8Array[] {
+    return this.#withoutBom(this.#begun.splice(0))
   }
 
   /** The position after the last blank line, and after the comment lines that follow it, which wait for nothing. */
@@ -66,16 +65,17 @@ export class WholeBlocks {
   }
 
   /** [spec] a stream may begin with one; in the middle of a stream it would be text. */
-  #withoutBom(bytes: Uint8Array): Uint8Array {
-    if (!this.#isFirst || bytes.length === 0) return bytes
-    this.#isFirst = false
-    return BOM.every((byte, index) => bytes[index] === byte) ? bytes.subarray(BOM.length) : bytes
+  #withoutBom(pieces: Uint8Array[]): Uint8Array[] {
+    if (!this.#isStart || pieces.length === 0) return pieces
+    this.#isStart = false
+    const start = joined(pieces)
+    const text = BOM.every((byte, index) => start[index] === byte) ? start.subarray(BOM.length) : start
+    return text.length > 0 ? [text] : []
   }
 }
 
-/** One array of bytes out of several, or the only one. */
+/** One array of bytes out of several. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length < 2) return parts[0] ?? NOTHING
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
   let at = 0
   for (const part of parts) {
