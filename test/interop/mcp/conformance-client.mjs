@@ -7,10 +7,13 @@ const options = how === 'wrapped' ? { fetch: mcpFetch() } : {}
 const info = { name: 'resilient-sse-conformance', version: '1.0.0' }
 const client = line === 'v1' ? await connectV1() : await connectV2()
 const { tools } = await client.listTools()
-for (const { name, inputSchema } of tools) {
+// A scenario may say itself which calls it wants to see.
+const { toolCalls } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
+const calls =
+  toolCalls ?? tools.map(({ name, inputSchema }) => ({ name, arguments: argumentsFor(inputSchema) }))
+for (const { name, arguments: given } of calls) {
   // A tool that fails may be what a scenario is about.
-  const called = client.callTool({ name, arguments: argumentsFor(inputSchema) })
-  await called.catch(error => console.error(String(error)))
+  await client.callTool({ name, arguments: given }).catch(error => console.error(String(error)))
 }
 await client.close()
 
@@ -26,7 +29,11 @@ async function connectV2() {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const version = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION
   const modern = version >= '2026' ? { versionNegotiation: { mode: { pin: version } } } : {}
-  const connected = new Client(info, modern)
+  const connected = new Client(info, { ...modern, capabilities: { elicitation: {} } })
+  connected.setRequestHandler('elicitation/create', () => ({
+    action: 'accept',
+    content: { confirmed: true },
+  }))
   await connected.connect(new StreamableHTTPClientTransport(url, options))
   return connected
 }
