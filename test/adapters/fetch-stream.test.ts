@@ -153,6 +153,21 @@ test.each([
   },
 )
 
+test('each chunk is the reader’s own: bytes in a buffer that holds nothing else', async () => {
+  await using server = await FaultServer.start({
+    log: { count: 20 },
+    script: [[oneChunkPerEvent(), rest(), raw('data: unfinished'), end()]],
+  })
+  const response = await resilientFetch()(server.url, STREAM)
+  let length = 0
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    expect(Object.getPrototypeOf(chunk)).toBe(Uint8Array.prototype)
+    expect(chunk.buffer.byteLength).toBe(chunk.length)
+    length += chunk.length
+  }
+  expect(length).toBeGreaterThan(20)
+})
+
 test('nothing is read ahead: a reader that stops makes the server wait, and then gets everything', async () => {
   const log = { count: 3_000, bytes: [8_000, 8_000] } as const
   await using server = await FaultServer.start({ log, script: [[rest(), end()]] })

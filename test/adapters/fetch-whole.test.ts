@@ -56,12 +56,17 @@ test('what is left of a complete response is given out as it is', () => {
   expect(blocks.rest()).toEqual([])
 })
 
-test('what was begun does not keep the chunk alive that it came in', () => {
+test.each([
+  ['bytes', bytes],
+  ['a Buffer', (text: string) => Buffer.from(text)],
+])('what was begun does not keep the chunk alive that it came in (%s)', (_, chunkOf) => {
   const blocks = new WholeBlocks()
-  const chunk = bytes('data: a\n\ndata: b')
-  blocks.push(chunk)
-  chunk.fill(0x78)
-  expect(text(blocks.push(bytes('\n\n')))).toBe('data: b\n\n')
+  for (const begin of ['data: a\n\ndata: b', ' c', ' d']) {
+    const chunk = chunkOf(begin)
+    blocks.push(chunk)
+    chunk.fill(0x78)
+  }
+  expect(text(blocks.push(bytes('\n\n')))).toBe('data: b c d\n\n')
 })
 
 describe('for any stream in any pieces', () => {

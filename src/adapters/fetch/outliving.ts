@@ -11,9 +11,6 @@ import { joined, WholeBlocks } from './whole.ts'
 /** What a reader with a watchdog of its own is sent for a read that held nothing new. */
 const SIGN_OF_LIFE = ':\n\n'
 
-/** A chunk gives two at most: the end of a block that was begun, and what follows it. */
-const MANY_PIECES = 2
-
 /** The answer to `request`, with a body that goes on when its connection breaks, if it can. */
 export function outliving(
   answer: Response,
@@ -30,7 +27,7 @@ export function outliving(
   let first: Response | undefined = answer
   let blocks = new WholeBlocks()
   /** What the read that is under way has brought: whole blocks, the number of their events, and a `retry:` among them. */
-  let read: { pieces: Uint8Array[]; events: number } | undefined
+  let read: { bytes: Uint8Array; events: number } | undefined
   let retry = ''
 
   const resolved = resolveOptions(request.url, {
@@ -55,15 +52,13 @@ export function outliving(
   })
   resolved.dialled = true
   resolved.onRead = (chunks, events) => {
-    const pieces = chunks.flatMap(chunk => blocks.push(chunk))
-    // Many small ones cost the reader more than another copy of them.
-    read = { pieces: pieces.length > MANY_PIECES ? [joined(pieces)] : pieces, events }
+    read = { bytes: joined(chunks.flatMap(chunk => blocks.push(chunk))), events }
   }
 
   /** What came, as it came; or, where a part of it was dropped, what is left of it. */
-  function news(batch: Batch): Uint8Array[] {
-    const asItCame = read?.events === batch.events.length ? read.pieces : undefined
-    const left = asItCame ?? [encoder.encode(retry + blocksOf(batch) || SIGN_OF_LIFE)]
+  function news(batch: Batch): Uint8Array {
+    const asItCame = read?.events === batch.events.length ? read.bytes : undefined
+    const left = asItCame ?? encoder.encode(retry + blocksOf(batch) || SIGN_OF_LIFE)
     read = undefined
     retry = ''
     return left
@@ -79,8 +74,8 @@ export function outliving(
       async pull(controller) {
         for (;;) {
           const { done, value } = await reads.next().catch(fail)
-          const forwarded = done ? blocks.rest() : news(value)
-          for (const piece of forwarded) controller.enqueue(piece)
+          const forwarded = done ? joined(blocks.rest()) : news(value)
+          if (forwarded.length > 0) controller.enqueue(forwarded)
           if (done) return controller.close()
           if (forwarded.length > 0) return
         }

@@ -15,18 +15,18 @@ export class WholeBlocks {
   #last: [number, number] = [LF, LF]
   #isStart = true
 
-  /** The blocks that this chunk ends, in pieces: to join them would be to copy each byte once more. */
+  /** The blocks that this chunk ends, in pieces that are views of it. */
   push(chunk: Uint8Array): Uint8Array[] {
     if (chunk.length === 0) return []
     const end = this.#endOfLastBlock(chunk)
     this.#last = [chunk.length > 1 ? (chunk.at(-2) as number) : this.#last[1], chunk.at(-1) as number]
     if (end === 0) {
-      this.#begun.push(chunk.slice())
+      this.#begun.push(new Uint8Array(chunk))
       return []
     }
     const pieces = [...this.#begun, chunk.subarray(0, end)]
-    // Copied, so that a few bytes do not keep the whole chunk alive, which its reader may also give away.
-    this.#begun = end < chunk.length ? [chunk.slice(end)] : []
+    // Copied, so that a few bytes do not keep the whole chunk alive. Not by slice(), which copies nothing of a Buffer.
+    this.#begun = end < chunk.length ? [new Uint8Array(chunk.subarray(end))] : []
     return this.#withoutBom(pieces)
   }
 
@@ -74,7 +74,7 @@ export class WholeBlocks {
   }
 }
 
-/** One array of bytes out of several. */
+/** A copy of all of them, in a buffer of its own: its reader may give that away. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
   let at = 0
