@@ -114,7 +114,8 @@ function hopOptions(options: ResolvedTcp | false): buildConnector.BuildOptions {
 
 function connectorFor(options: ResolvedTcp | false, hop: buildConnector.BuildOptions): Connector {
   if (options && options.connect !== undefined) return createConnector(options, hop)
-  const key = JSON.stringify(options)
+  // Without the proxy, which changes nothing here, and whose password must not be kept.
+  const key = JSON.stringify(options && { ...options, proxy: undefined })
   const connector = connectors.get(key) ?? createConnector(options, hop)
   connectors.set(key, connector)
   return connector
