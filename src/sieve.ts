@@ -93,8 +93,8 @@ export class Sieve {
     }
     const kept = dropped.length > 0 ? this.#without(batch, dropped) : batch
     if (kept === batch) {
+      if (events.length > 0) this.#furthest = cursorAfter(batch, events.length, false) ?? this.#current
       this.#current = cursorAfter(batch, events.length, true) ?? this.#current
-      if (events.length > 0) this.#furthest = this.#current
     }
     this.#remember(kept.events)
     return { batch: kept, dropped: dropped.map(index => (events[index] as SseEvent).id as string), gap }

@@ -198,6 +198,17 @@ test('a dropped duplicate leaves the cursor where it is, the cursor’s own even
   ])
 })
 
+test('a block without data behind an event that has no id was replayed, too, when the next read shows a replay', () => {
+  const sieve = new Stream().sieve
+  sieve.connected(undefined, false)
+  sieve.sift({ events: [{ data: 'no id' }, event(2), event(3)], cursorMoves: [{ id: '1', at: 1 }] })
+  sieve.connected('3', true)
+  const first = sieve.sift({ events: [{ data: 'no id' }], cursorMoves: [{ id: '1', at: 1 }] })
+  expect(first.batch.cursorMoves).toEqual([{ id: '1', at: 1 }])
+  const second = sieve.sift({ events: [event(2)], cursorMoves: [] })
+  expect(second.batch).toEqual({ events: [], cursorMoves: [{ id: '3', at: 0 }] })
+})
+
 test('a read without duplicates is handed on as it came, and nothing is copied', () => {
   const { sieve } = new Stream()
   sieve.connected(undefined, false)
