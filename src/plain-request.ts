@@ -1,4 +1,5 @@
 import type { BodyOption } from './options.ts'
+import { race } from './race.ts'
 
 /** What a fetch was asked for, whichever way it was said. */
 export interface PlainRequest {
@@ -37,8 +38,7 @@ export async function plainRequest(
 
 /** As a whole: a stream could not follow a redirect. */
 async function bodyOf(request: Request): Promise<ArrayBuffer | undefined> {
-  request.signal.throwIfAborted()
-  return request.body === null ? undefined : request.arrayBuffer()
+  return request.body === null ? undefined : race(request.signal, () => request.arrayBuffer())
 }
 
 /** [Fetch] "normalize a method": these, and no others. */

@@ -135,6 +135,20 @@ describe('a request is sent as it was said:', () => {
     expect(server.requests).toHaveLength(1)
   })
 
+  test('a Request whose body never ends is given up when its signal says so', async () => {
+    const abort = new AbortController()
+    const body = new ReadableStream()
+    const request = new Request('http://server.test/', {
+      method: 'POST',
+      body,
+      signal: abort.signal,
+      duplex: 'half',
+    } as RequestInit)
+    const dial = resilientFetch()(request)
+    abort.abort()
+    await expect(dial).rejects.toThrow('aborted')
+  })
+
   test('methods keep their case unless the standard says otherwise', async () => {
     const methods: unknown[] = []
     const fetch = resilientFetch({

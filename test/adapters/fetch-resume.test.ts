@@ -19,7 +19,7 @@ import {
   stay,
 } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
-import { FAST, Witness } from '../faults/support.ts'
+import { FAST, sleep, Witness } from '../faults/support.ts'
 import { receive, STREAM } from './fetch-body.ts'
 import { finite, serve } from './server.ts'
 
@@ -110,6 +110,18 @@ test('after a replay that was dropped, the cursor of the client is where it was'
   expect(events).toEqual(sent.slice(0, 20))
   // No id of an event that was dropped, and a sign of life for a client that listens for one.
   expect([...text.matchAll(/^id/gm)]).toHaveLength(20)
+})
+
+test('where a part of a read is dropped, what is left of it comes in its order, with what it asked for', async () => {
+  await using server = await FaultServer.start({
+    log: { count: 0 },
+    script: [
+      [raw('id: 1\ndata: a\n\n'), reset()],
+      [raw('id: 1\ndata: a\n\nretry: 777\n\nid: 2\n\ndata: b\ndata:\nevent: x\n\nid: 3\n\n'), end()],
+    ],
+  })
+  const { text } = await receive(await resilientFetch(FAST)(server.url, STREAM))
+  expect(text).toBe('id: 1\ndata: a\n\nretry: 777\n\nid: 2\n\nevent: x\ndata: b\ndata: \n\nid: 3\n\n')
 })
 
 describe('the cursor', () => {
@@ -305,16 +317,26 @@ describe('a shared breaker', () => {
     expect([breaker.state, breaker.failures]).toEqual(['closed', 0])
   })
 
-  test('is closed by a stream that proves healthy, and does not hold one up that was answered', async () => {
+  test('is closed by a stream that proves healthy', async () => {
     await using server = await FaultServer.start({ log: LOG, script: [[answer(503)], [rest(), end()]] })
     const breaker = new Breaker({ threshold: 1, cooldownMs: 1 })
     const fetch = resilientFetch({ breaker })
     await fetch(server.url, STREAM)
     expect(breaker.state).toBe('open')
-    await new Promise(resolve => setTimeout(resolve, 20))
+    await sleep(20)
     const response = await fetch(server.url, STREAM)
     expect(breaker.state).toBe('half-open')
     expect((await receive(response)).events).toEqual(sent)
     expect(breaker.state).toBe('closed')
+  })
+
+  test('does not hold up a stream that was answered before it opened', async () => {
+    await using server = await FaultServer.start({ log: LOG, script: [[rest(), end()], [answer(503)]] })
+    const breaker = new Breaker({ threshold: 1, cooldownMs: 60_000 })
+    const fetch = resilientFetch({ breaker })
+    const response = await fetch(server.url, STREAM)
+    await fetch(server.url, STREAM)
+    expect(breaker.state).toBe('open')
+    expect(await receive(response)).toMatchObject({ events: sent, error: undefined })
   })
 })

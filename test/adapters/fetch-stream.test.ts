@@ -11,7 +11,7 @@ import {
   stay,
 } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
-import { sleep, until } from '../faults/support.ts'
+import { sleep, until, Witness } from '../faults/support.ts'
 import { receive, STREAM, textOf } from './fetch-body.ts'
 import { finite, serve, stream } from './server.ts'
 
@@ -179,6 +179,17 @@ test('nothing is read ahead: a reader that stops makes the server wait, and then
   expect(written).toBeLessThan(3_000 * 8_000)
   const { events, error } = await receive(response)
   expect([events.length, error]).toEqual([3_000, undefined])
+})
+
+test('before somebody reads, silence is nobody’s and nothing is told', async () => {
+  await using server = await serve(stream('data: a\n\n'))
+  const witness = new Witness()
+  const fetch = resilientFetch({ heartbeat: { timeoutMs: 60 }, onLifecycle: witness.onLifecycle })
+  const response = await fetch(server.url, STREAM)
+  await sleep(200)
+  expect(witness.types).toEqual([])
+  const { text } = await receive(response, ({ text }) => text !== '')
+  expect([text, witness.types]).toEqual(['data: a\n\n', ['dial', 'open', 'close']])
 })
 
 test('comments without end are not read ahead either', async () => {
