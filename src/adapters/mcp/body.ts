@@ -18,6 +18,11 @@ export interface StreamRules {
  * request, where a cancelled one is lost. To cancel at once doubled the connections.
  */
 const LINGER_MS = 100
+/**
+ * How long the last answer is held back for that end, which most servers send in the same breath: the SDK's next request
+ * then finds this connection free, and need not open another.
+ */
+const HOLD_MS = 5
 
 /** The stream of bytes that the SDK reads in place of a connection's own. */
 export class SurvivingBody {
@@ -28,6 +33,8 @@ export class SurvivingBody {
   readonly #rules: StreamRules
   #engine!: ResilientSse
   #batches!: AsyncIterableIterator<SseEvent[], undefined>
+  /** What comes after the last answer, asked for before that was passed on. */
+  #ahead: Promise<IteratorResult<SseEvent[], undefined>> | undefined
 
   constructor(rules: StreamRules, signal: AbortSignal | undefined) {
     this.#rules = rules
@@ -80,6 +87,7 @@ export class SurvivingBody {
       }
       if (events === undefined) return this.#endBy(undefined)
       const text = events.map(event => this.#rules.blockFor(event)).join('')
+      if (this.#rules.isFinished()) await this.#endOrHold()
       this.write(text)
       // A pull that brings nothing is not repeated.
       if (text !== '' || this.#over) return
@@ -87,7 +95,8 @@ export class SurvivingBody {
   }
 
   async #next(): Promise<IteratorResult<SseEvent[], undefined>> {
-    const next = this.#batches.next()
+    const next = this.#ahead ?? this.#batches.next()
+    this.#ahead = undefined
     if (!this.#rules.isFinished()) return next
     const timer = setTimeout(() => this.#engine.close(), LINGER_MS)
     try {
@@ -95,6 +104,18 @@ export class SurvivingBody {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Waits for the end of the body, and for the turn of the event loop after it: only then is its connection free. */
+  async #endOrHold(): Promise<void> {
+    this.#ahead = this.#batches.next()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const held = new Promise(resolve => {
+      timer = setTimeout(resolve, HOLD_MS)
+    })
+    await Promise.race([held, this.#ahead.catch(() => {})])
+    clearTimeout(timer)
+    await new Promise(resolve => setTimeout(resolve, 0))
   }
 
   #endBy(error: unknown): void {

@@ -23,7 +23,7 @@ export function engineFor(parts: {
   own: OwnOptions
 }): ResilientSse {
   const { request, headers, legs, body, settings, stream, onOpen, own } = parts
-  const { dedupe, openTimeoutMs, maxEventChars, onLifecycle } = settings
+  const { dedupe, openTimeoutMs, maxEventChars, tell } = settings
   let cursor: string | undefined
   const engine = new ResilientSse(request.url, {
     ...own,
@@ -36,7 +36,7 @@ export function engineFor(parts: {
     onLifecycle: event => {
       if (event.type === 'dial') cursor = event.lastEventId
       if (event.type === 'open') onOpen(cursor)
-      onLifecycle?.(event, stream)
+      return tell(event, stream)
     },
   })
   body.readFrom(engine)

@@ -6,6 +6,8 @@ import {
   type HeartbeatOptions,
   keepaliveFetch,
   type LifecycleEvent,
+  ResilientSse,
+  SseError,
   type TcpOptions,
 } from '../../index.ts'
 import type { RequestId } from './messages.ts'
@@ -30,7 +32,7 @@ export interface McpFetchOptions {
   tcp?: TcpOptions | false | undefined
   /** Layer 2. Default `{ timeoutMs: 'auto' }`. */
   heartbeat?: HeartbeatOptions | false | undefined
-  /** Layer 4. `maxAttempts` (default 8) bounds how often in a row a call is resumed without an event. */
+  /** Layer 4. `maxAttempts` (default 7) bounds how often in a row a call is resumed without an event. */
   backoff?: BackoffOptions | undefined
   /** Layer 4, for standalone streams: calls end by `backoff.maxAttempts`. */
   breaker?: BreakerOptions | Breaker | false | undefined
@@ -52,7 +54,7 @@ export interface McpFetchOptions {
 }
 
 /** Options with defaults. */
-export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'backoff'> {
+export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'backoff' | 'onLifecycle'> {
   /** For what the SDK sends. */
   fetch: typeof globalThis.fetch
   /** For streams that the SDK opens by GET. */
@@ -61,13 +63,29 @@ export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'ba
   resume: typeof globalThis.fetch
   backoff: BackoffOptions & { maxAttempts: number }
   forwardEventIds: boolean
+  tell: (event: LifecycleEvent, stream: McpStream) => unknown
 }
 
 /** Seven waits of at most 0.5 to 16 s: a call is given up before the 60 s of the SDKs' own timeout. */
-const MAX_ATTEMPTS = 8
+const MAX_ATTEMPTS = 7
+
+const KNOWN: readonly string[] = [
+  'fetch',
+  'tcp',
+  'heartbeat',
+  'backoff',
+  'breaker',
+  'dedupe',
+  'openTimeoutMs',
+  'maxEventChars',
+  'forwardEventIds',
+  'resendTool',
+  'onLifecycle',
+] satisfies (keyof McpFetchOptions)[]
 
 export function resolveMcpOptions(given: McpFetchOptions): McpSettings {
-  const { fetch: custom, tcp, backoff, forwardEventIds = false, ...rest } = given
+  check(given)
+  const { fetch: custom, tcp, backoff, forwardEventIds = false, onLifecycle, ...rest } = given
   // A kept connection for the standalone stream: on one of its own it would be overtaken by the calls after it, and a
   // server could take it for a resume. A resume has its own: what it meets must not be the path that just failed.
   const fetch = custom ?? keepaliveFetch(tcp, { streams: 'pooled' })
@@ -79,5 +97,39 @@ export function resolveMcpOptions(given: McpFetchOptions): McpSettings {
     resume,
     backoff: { retry: 'exact', ...backoff, maxAttempts: backoff?.maxAttempts ?? MAX_ATTEMPTS },
     forwardEventIds,
+    tell: (event, stream) => {
+      try {
+        return onLifecycle?.(event, stream)
+      } catch {
+        // A listener cannot hurt a stream.
+      }
+    },
   }
+}
+
+/** @throws SseError `ERR_SSE_OPTION`, naming the option. */
+function check(given: McpFetchOptions): void {
+  const refuse = (name: string, why: string) => {
+    throw new SseError('ERR_SSE_OPTION', `${name}: ${why}`)
+  }
+  if (typeof given !== 'object' || given === null) refuse('options', 'not an object')
+  for (const name of Object.keys(given))
+    if (!KNOWN.includes(name)) refuse(name, `not an option; there are ${KNOWN.join(', ')}`)
+  const { fetch, tcp, heartbeat, backoff, breaker, dedupe, openTimeoutMs, maxEventChars } = given
+  if (dedupe && 'by' in dedupe) refuse('dedupe.by', "cannot take effect here; it is always 'id+data'")
+  for (const name of ['resendTool', 'onLifecycle'] as const)
+    if (given[name] !== undefined && typeof given[name] !== 'function') refuse(name, 'not a function')
+  if (!['boolean', 'undefined'].includes(typeof given.forwardEventIds))
+    refuse('forwardEventIds', 'neither true nor false')
+  // The engine's own checks, without a stream.
+  new ResilientSse('http://unused.invalid', {
+    fetch,
+    tcp,
+    heartbeat,
+    backoff,
+    breaker,
+    dedupe,
+    openTimeoutMs,
+    maxEventChars,
+  })
 }

@@ -107,6 +107,6 @@ export class StandaloneStream implements StreamRules {
   #forget(after: string): void {
     if (!this.#zombies.forget(after)) return
     const gap = { type: 'gap', at: Date.now(), reason: 'cursor-ignored', after, before: undefined } as const
-    this.#settings.onLifecycle?.(gap, this.#stream)
+    this.#settings.tell(gap, this.#stream)
   }
 }

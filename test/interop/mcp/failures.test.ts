@@ -77,12 +77,12 @@ describe.each(LINES)('%s: a call whose stream', line => {
           sent: 'unknown',
           reason: passing ? 'exhausted' : status === 404 ? 'session-lost' : 'not-resumable',
           lastEventId: 'work/1',
-          attempts: passing ? 8 : 1,
+          attempts: passing ? 7 : 1,
           code: 'ERR_SSE_HTTP',
           status,
         },
       })
-      expect(cursors(survivor.resumes)).toEqual(Array.from({ length: passing ? 8 : 1 }, () => 'work/1'))
+      expect(cursors(survivor.resumes)).toEqual(Array.from({ length: passing ? 7 : 1 }, () => 'work/1'))
       expect(survivor.posts).toHaveLength(1)
       expect(survivor.errors).toEqual([])
     },

@@ -11,42 +11,44 @@ const LINES: Line[] = ['v1', 'v2']
 const CALLS = 20
 const numbers = Array.from({ length: CALLS }, (_, index) => index)
 
-describe.each(LINES)('%s, twenty calls at once:', line => {
-  test.concurrent('a close at each of 100 items and a third of the legs reset: every notification once, in order, and 20 POSTs', async ({
-    expect,
-  }) => {
-    const server = await startServer(
-      serverOptions(['--port', '0', '--retry-interval', '0', '--max-events-per-stream', '1000']),
-    )
-    const proxy = await BreakingProxy.start(new URL(server.url), 3)
-    const client = await connect(line, proxy.url, wrapped())
-    // The number of items tells the calls apart.
-    const answers = await Promise.all(
-      numbers.map(number =>
-        client.call('process_batch', {
-          arguments: { items: 100 + number, checkpoint_every: 1 },
-          timeout: 200_000,
-        }),
-      ),
-    )
-    for (const number of numbers) {
-      const items = 100 + number
-      const expected = Array.from({ length: items }, (_, index) => [
-        `Processed item ${index + 1} of ${items}`,
-        `Checkpoint at item ${index + 1} of ${items}: sent while no stream was open`,
-      ]).flat()
-      expected.pop()
-      const own = client.logs.filter(text => String(text).includes(` of ${items}`))
-      expect(own).toEqual(expected)
-      expect(answers[number]).toBe(`Processed ${items} items, with ${items - 1} checkpoints`)
-    }
-    expect(proxy.posts.filter(method => method === 'tools/call')).toHaveLength(CALLS)
-    expect(proxy.resets).toBeGreaterThan(CALLS * 30)
-    expect(client.errors).toEqual([])
-    await client.close()
-    await proxy[Symbol.asyncDispose]()
-    await server.close()
-  }, 240_000)
+describe('twenty calls at once', () => {
+  test.concurrent.each(LINES)(
+    '%s: a close at each of 100 items and a third of the legs reset: every notification once, in order, and 20 POSTs',
+    async line => {
+      const server = await startServer(
+        serverOptions(['--port', '0', '--retry-interval', '0', '--max-events-per-stream', '1000']),
+      )
+      const proxy = await BreakingProxy.start(new URL(server.url), 3)
+      const client = await connect(line, proxy.url, wrapped())
+      // The number of items tells the calls apart.
+      const answers = await Promise.all(
+        numbers.map(number =>
+          client.call('process_batch', {
+            arguments: { items: 100 + number, checkpoint_every: 1 },
+            timeout: 200_000,
+          }),
+        ),
+      )
+      for (const number of numbers) {
+        const items = 100 + number
+        const expected = Array.from({ length: items }, (_, index) => [
+          `Processed item ${index + 1} of ${items}`,
+          `Checkpoint at item ${index + 1} of ${items}: sent while no stream was open`,
+        ]).flat()
+        expected.pop()
+        const own = client.logs.filter(text => String(text).includes(` of ${items}`))
+        expect(own).toEqual(expected)
+        expect(answers[number]).toBe(`Processed ${items} items, with ${items - 1} checkpoints`)
+      }
+      expect(proxy.posts.filter(method => method === 'tools/call')).toHaveLength(CALLS)
+      expect(proxy.resets).toBeGreaterThan(CALLS * 30)
+      expect(client.errors).toEqual([])
+      await client.close()
+      await proxy[Symbol.asyncDispose]()
+      await server.close()
+    },
+    240_000,
+  )
 
   test.concurrent.each(LINES)(
     '%s: legs reset before any id: those calls end in -32000, and none is carried out twice',
