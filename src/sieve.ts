@@ -138,6 +138,9 @@ export class Sieve {
     }
     let nextMove = 0
     let nextDropped = 0
+    // The moves that stand whatever follows, and the id in force after them.
+    let settled = 0
+    let before = this.#current
     for (const [index, event] of events.entries()) {
       for (; cursorMoves[nextMove]?.at === index; nextMove++)
         move((cursorMoves[nextMove] as { id: string }).id)
@@ -145,13 +148,19 @@ export class Sieve {
         nextDropped++
         // The cursor's own event: here the replay ends, whatever it has brought that nobody could know.
         if (event.id === this.#cursor) this.#furthest = this.#cursor
-        // A block without data before it was replayed, too.
-        if (this.#furthest !== undefined && this.#current !== this.#furthest) move(this.#furthest)
-        continue
+        if (this.#furthest !== undefined) {
+          // Blocks without data before it were replayed, too.
+          moves.length = settled
+          this.#current = before
+          if (before !== this.#furthest) move(this.#furthest)
+        }
+      } else {
+        kept.push(event)
+        this.#current = event.id ?? this.#current
+        this.#furthest = this.#current
       }
-      kept.push(event)
-      this.#current = event.id ?? this.#current
-      this.#furthest = this.#current
+      settled = moves.length
+      before = this.#current
     }
     for (const { id } of cursorMoves.slice(nextMove)) move(id)
     return { events: kept, cursorMoves: moves }

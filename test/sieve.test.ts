@@ -209,6 +209,15 @@ test('a block without data behind an event that has no id was replayed, too, whe
   expect(second.batch).toEqual({ events: [], cursorMoves: [{ id: '3', at: 0 }] })
 })
 
+test('blocks without data in the middle of a replay move no cursor, not even for a moment', () => {
+  const { sieve } = new Stream()
+  sieve.connected(undefined, false)
+  sieve.sift({ events: events(1, 3), cursorMoves: [{ id: 'block', at: 1 }] })
+  sieve.connected('3', true)
+  const { batch } = sieve.sift({ events: events(1, 3), cursorMoves: [{ id: 'block', at: 1 }] })
+  expect(batch).toEqual({ events: [], cursorMoves: [] })
+})
+
 test('a read without duplicates is handed on as it came, and nothing is copied', () => {
   const { sieve } = new Stream()
   sieve.connected(undefined, false)

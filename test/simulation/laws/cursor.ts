@@ -83,7 +83,7 @@ function walk({ fates }: Connection, from: Cursor, before: number, moves: Move[]
       // own event a replay is over.
       if (block.id === from.id) furthest = from
       if (cursor.id === furthest.id || furthest.id === undefined) continue
-      cursor = moved(cursor, furthest.id)
+      cursor = furthest
       moves.push({ id: furthest.id, after })
       continue
     }
