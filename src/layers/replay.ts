@@ -25,6 +25,9 @@ function printOf(id: string, data: string): Print {
   return { id: [id, ''].join('\n'), data: parts.join('\n') }
 }
 
+/** An empty event only tells an id, which may be any: that of the cursor, say, each time. It proves nothing. */
+const isGreeting = ({ data }: Identified) => data === ''
+
 /**
  * Recognises two servers that ids alone cannot: one that replays everything (its connection starts with the stream's
  * very first event), and one that numbers anew (a known id comes back with other data; common frameworks number each
@@ -77,6 +80,7 @@ export class ReplayDetector {
 
   /** Judges the next event with an id on a later connection. */
   judge(event: Identified, id: string): 'unknown' | 'reused' | 'full-replay' | 'replayed' {
+    if (isGreeting(event)) return 'unknown'
     const key = `${id}\n`
     const known = this.#known.get(key)
     const same = known !== undefined && printOf(id, event.data).data === known
@@ -112,12 +116,12 @@ export class ReplayDetector {
   remember(events: readonly Identified[]): void {
     this.#delivered += events.length
     this.#keepEnd(events)
-    const last = events.findLast(({ id }) => id)?.id
+    const last = events.findLast(event => event.id && !isGreeting(event))?.id
     if (last !== undefined) this.#last = [last, ''].join('\n')
-    for (const { id, data } of events) {
+    for (const event of events) {
       if (this.#connectionStart.length >= WINDOW) return
-      if (!id) continue
-      const print = printOf(id, data)
+      if (!event.id || isGreeting(event)) continue
+      const print = printOf(event.id, event.data)
       this.#connectionStart.push(print)
       if (this.#streamStart.length < WINDOW) this.#streamStart.push(print)
     }
@@ -140,6 +144,7 @@ export class ReplayDetector {
   }
 
   #endPrints(): Print[] {
-    return this.#connectionEnd.flatMap(({ id, data }) => (id ? [printOf(id, data)] : []))
+    const events = this.#connectionEnd.filter(event => event.id && !isGreeting(event))
+    return events.map(({ id = '', data }) => printOf(id, data))
   }
 }

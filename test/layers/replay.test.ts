@@ -221,3 +221,25 @@ test('nothing is suspected on a first connection, or before anything came', () =
   expect(detector.judge(event(1), '1')).toBe('unknown')
   expect(verdicts(new ReplayDetector(), events(1, 3))).toEqual(Array(3).fill('unknown'))
 })
+
+describe('a greeting, an event with an id and no data,', () => {
+  test('that carries the id of an event proves nothing, whichever came first', () => {
+    expect(verdicts(streamOf(...events(1, 3)), [event(3, ''), event(3), event(4)])).toEqual(
+      Array(3).fill('unknown'),
+    )
+    expect(verdicts(streamOf(event(3, ''), event(1)), [event(3, 'data'), event(2)])).toEqual(
+      Array(2).fill('unknown'),
+    )
+  })
+
+  test('does not hide a full replay that it opens', () => {
+    const stream = streamOf(event('hello', ''), ...events(1, 5))
+    expect(verdicts(stream, [event('hello', ''), ...events(1, 6)])).toEqual([
+      'unknown',
+      'replayed',
+      'full-replay',
+      ...Array(3).fill('replayed'),
+      'unknown',
+    ])
+  })
+})

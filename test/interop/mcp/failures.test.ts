@@ -122,6 +122,21 @@ describe.each(LINES)('%s: a call whose stream', line => {
     expect(cursors(survivor.resumes)).toEqual(['work/2'])
   })
 
+  test('is primed again with an id that it knows is resumed as if it had not been', async () => {
+    const { survivor } = await sideBySide(line, {
+      tools: {
+        work: [
+          out => out.prime('work/0').log('one', 'work/1').log('two', 'work/2').end(),
+          out => out.prime('work/2').log('two', 'work/2').log('three', 'work/3').end(),
+          out => out.prime('work/0').log('three', 'work/3').result('done', 'work/4').end(),
+        ],
+      },
+    })
+    expect(survivor.ended).toEqual({ result: 'done' })
+    expect(survivor.logs).toEqual(['one', 'two', 'three'])
+    expect(cursors(survivor.resumes)).toEqual(['work/2', 'work/3'])
+  })
+
   test('moved on by a block of nothing but an id resumes after that id', async () => {
     const { bare, survivor } = await sideBySide(line, {
       tools: { work: [out => out.log('one', 'work/1').raw('id: work/1b\n\n').end(), done] },
