@@ -16,6 +16,9 @@ const shared: Options = {
   },
 }
 
+/** Beside `splitting`: without it tsup turns CommonJS into older JavaScript, with anonymous classes and a helper for each `?.`. */
+const modernCommonJs = { treeshake: true }
+
 /** The command runs on the built package itself, entry by entry, as an application does. */
 const onBuiltEntries: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'built-entries',
@@ -57,6 +60,7 @@ const builds: Options[] = [
     format: ['esm', 'cjs'],
     dts: true,
     splitting: true,
+    ...modernCommonJs,
   },
   {
     ...shared,
@@ -69,6 +73,7 @@ const builds: Options[] = [
     platform: 'browser',
     target: 'es2022',
     splitting: true,
+    ...modernCommonJs,
     esbuildPlugins: [forBrowsers],
   },
   {

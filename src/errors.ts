@@ -59,6 +59,8 @@ export interface SseErrorInit {
  * Every error that this package throws on its own account. No text of it contains a header value or a query string.
  */
 export class SseError extends Error {
+  // Written out, here and below: bundlers rename classes.
+  override name = 'SseError'
   readonly code: SseErrorCode
   /** Whether a later dial may succeed, as the outcome table judged it (or `isRetryable`, which has the last word). */
   retryable: boolean
@@ -69,7 +71,6 @@ export class SseError extends Error {
 
   constructor(code: SseErrorCode, message: string, init: SseErrorInit = {}) {
     super(message, 'cause' in init ? { cause: init.cause } : undefined)
-    this.name = new.target.name
     this.code = code
     this.retryable = init.retryable ?? false
     this.retryAfterMs = init.retryAfterMs
@@ -80,6 +81,7 @@ export class SseError extends Error {
 
 /** `ERR_SSE_HTTP`, `ERR_SSE_CONTENT_TYPE` and `ERR_SSE_REDIRECT`: the server answered, but not with a stream. */
 export class SseHttpError extends SseError {
+  override name = 'SseHttpError'
   /** The HTTP status code. */
   readonly status: number
   /** Origin and path of the request that was answered so; the query string may hold secrets and is left out. */
@@ -102,6 +104,7 @@ export class SseHttpError extends SseError {
 
 /** `ERR_SSE_HEARTBEAT`: the watchdog ended a connection that had gone silent. */
 export class SseHeartbeatError extends SseError {
+  override name = 'SseHeartbeatError'
   /** How long no byte had come (with `eventTimeoutMs`: no event), in milliseconds. */
   readonly silentMs: number
 
@@ -120,6 +123,7 @@ export class SseHeartbeatError extends SseError {
 
 /** `ERR_SSE_CIRCUIT_OPEN`: too many failures in a row, so no dial is made for a while. */
 export class SseCircuitOpenError extends SseError {
+  override name = 'SseCircuitOpenError'
   /** Failures in a row. */
   readonly failures: number
   /** When the breaker lets a probe through, in milliseconds since the epoch. */
@@ -149,6 +153,7 @@ export type GapReason = 'no-cursor' | 'cursor-ignored' | 'ids-reused' | 'missing
 
 /** `ERR_SSE_GAP`, with `resume.onGap: 'throw'`: events may be missing, and the server cannot replay them. */
 export class SseGapError extends SseError {
+  override name = 'SseGapError'
   readonly reason: GapReason
   /** The last id before the gap; `undefined` when there was none. */
   readonly after: string | undefined

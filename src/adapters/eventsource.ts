@@ -234,6 +234,8 @@ for (const [value, name] of ['CONNECTING', 'OPEN', 'CLOSED'].entries()) {
   for (const holder of [EventSource, EventSource.prototype])
     Object.defineProperty(holder, name, { value, enumerable: true })
 }
+// Bundlers rename classes.
+Object.defineProperty(EventSource, 'name', { value: 'EventSource', configurable: true })
 // What other libraries look for before they hand over a fetch.
 Object.defineProperty(EventSource, Symbol.for('eventsource.supports-fetch-override'), { value: true })
 // What Node prints: not the query string, which may hold secrets.
