@@ -47,18 +47,21 @@ await new Promise(resolve => {
 })
 source.close()
 await server.close()
+if ((await mcpFetch()('data:,passed')).status !== 200) throw new Error('mcpFetch does not pass on')
 if (ids.join() !== '1,2,3' || dials.join() !== ',2') throw new Error('received ' + ids + ' in dials ' + dials)
 console.log(kind + ': received ' + ids + ' in ' + dials.length + ' dials')
 `
 const ESM = `
 import { ResilientSse } from 'resilient-sse'
 import { EventSource } from 'resilient-sse/eventsource'
+import { mcpFetch } from 'resilient-sse/mcp'
 import { fileStore } from 'resilient-sse/stores/file'
 import { eventLog, FaultServer, reset, send } from 'resilient-sse/testing'
 `
 const CJS = `
 const { ResilientSse } = require('resilient-sse')
 const { EventSource } = require('resilient-sse/eventsource')
+const { mcpFetch } = require('resilient-sse/mcp')
 const { fileStore } = require('resilient-sse/stores/file')
 const { eventLog, FaultServer, reset, send } = require('resilient-sse/testing')
 `
@@ -87,8 +90,12 @@ run(process.execPath, [join(app, 'node_modules', '.bin', 'resilient-sse'), '--ve
 // TypeScript, strict, with library checks on, as an ES module and as a CommonJS one.
 const TYPES = `
 import { ResilientSse, SseHttpError, type LifecycleEvent, type SseEvent } from 'resilient-sse'
+import { type LostCall, mcpFetch } from 'resilient-sse/mcp'
 import { fileStore } from 'resilient-sse/stores/file'
 import { FaultServer } from 'resilient-sse/testing'
+
+export const known: LostCall['sent'] = 'unknown'
+export const fetchOfSdk: (url: string | URL, init?: RequestInit) => Promise<Response> = mcpFetch({ tcp: false })
 
 export async function main(): Promise<string | undefined> {
   const told: LifecycleEvent[] = []
