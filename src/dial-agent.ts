@@ -46,3 +46,28 @@ export function agentOfDial(url: URL, tcp: ResolvedTcp | false, signal: RequestI
   signal?.addEventListener('abort', () => agent.destroy(), { once: true })
   return agent.for(url.origin)
 }
+
+/** The same for a signal that may serve any number of requests: it holds nothing of this one once that is over. */
+export function agentOfRequest(
+  url: URL,
+  tcp: ResolvedTcp | false,
+  signal: RequestInit['signal'],
+): Dispatcher {
+  const dial = new AbortController()
+  const cancel = () => dial.abort()
+  return agentOfDial(url, tcp, dial.signal).compose(dispatch => (options, handler) => {
+    const { onResponseEnd, onResponseError } = handler
+    handler.onResponseEnd = (...end) => {
+      signal?.removeEventListener('abort', cancel)
+      onResponseEnd?.apply(handler, end)
+    }
+    handler.onResponseError = (...failure) => {
+      signal?.removeEventListener('abort', cancel)
+      // undici may have heard of the abort first, and would leave its connection behind.
+      cancel()
+      onResponseError?.apply(handler, failure)
+    }
+    signal?.addEventListener('abort', cancel, { once: true })
+    return dispatch(options, handler)
+  })
+}

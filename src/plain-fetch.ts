@@ -1,5 +1,5 @@
 import { type Dispatcher, fetch as undiciFetch } from 'undici'
-import { agentOfDial } from './dial-agent.ts'
+import { agentOfRequest } from './dial-agent.ts'
 import { type Hop, headersOf } from './hop.ts'
 import { checkDispatcher, pooledDispatcher, type ResolvedTcp } from './layers/tcp.ts'
 import { isRedirect } from './outcome.ts'
@@ -72,7 +72,7 @@ function ownFetch(
     }
     if (!isStream) return pooled
     return method === 'GET' && streams === 'own'
-      ? withBodyTimeout(agentOfDial(url, tcp, signal), 0)
+      ? withBodyTimeout(agentOfRequest(url, tcp, signal), 0)
       : pooledStreams
   }
   return async (input, init = {}) => {

@@ -1,16 +1,22 @@
 import { spawnSync } from 'node:child_process'
+import { getEventListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { resilientFetch } from 'resilient-sse'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { keepaliveFetch, resilientFetch } from 'resilient-sse'
 import { answer, FaultServer, noHeaders, reset, send } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
 import { streamSilenceMs } from '../../src/adapters/fetch/options.ts'
 import { plainFetch } from '../../src/plain-fetch.ts'
 import { FAST, sleep, until } from '../faults/support.ts'
 import { receive, STREAM } from './fetch-body.ts'
-import { serve, stream } from './server.ts'
+import { finite, serve, stream } from './server.ts'
 
 const REASON = new Error('enough')
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 describe('a signal ends the request', () => {
   test('before it is sent', async () => {
@@ -84,6 +90,32 @@ describe('a signal ends the request', () => {
     await sleep(10)
     process.off('warning', note)
     expect(warnings).toEqual([])
+  })
+
+  test.each([
+    ['resilientFetch', resilientFetch()],
+    ['keepaliveFetch', keepaliveFetch()],
+  ])('and holds nothing of a stream of %s that is over', async (_, fetch) => {
+    await using server = await serve(finite('data: a\n\n'))
+    const { signal } = new AbortController()
+    // A signal that is made from it is kept alive by its listeners.
+    const { any } = AbortSignal
+    const made: WeakRef<AbortSignal>[] = []
+    AbortSignal.any = signals => {
+      const composite = any.call(AbortSignal, signals)
+      made.push(new WeakRef(composite))
+      return composite
+    }
+    try {
+      for (let call = 0; call < 20; call++)
+        expect(await (await fetch(server.url, { ...STREAM, signal })).text()).toBe('data: a\n\n')
+    } finally {
+      AbortSignal.any = any
+    }
+    await until(() => {
+      collectGarbage()
+      return getEventListeners(signal, 'abort').length + made.filter(ref => ref.deref()).length <= 2
+    }, 'all but the last were let go')
   })
 })
 
