@@ -13,6 +13,11 @@ export interface Cancellable {
 export class CallRegister {
   readonly #streams = new Map<string, Cancellable>()
 
+  /** Calls that are under way. */
+  get size(): number {
+    return this.#streams.size
+  }
+
   add(session: string | null, ids: Iterable<RequestId>, stream: Cancellable): void {
     for (const id of ids) this.#streams.set(keyOf(session, id), stream)
   }

@@ -16,7 +16,11 @@ export class Legs {
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const first = this.#first
     this.#first = undefined
-    if (first !== undefined) return asPlainStream(first)
+    if (first !== undefined) {
+      // The engine's signal ends the legs that it dialled, and knows nothing of this one.
+      init?.signal?.addEventListener('abort', () => void first.body?.cancel().catch(() => {}), { once: true })
+      return asPlainStream(first)
+    }
     this.resumes++
     return this.#next(input, init)
   }

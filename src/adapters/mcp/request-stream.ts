@@ -36,6 +36,8 @@ export interface Calls {
 /** The answer to a POST: it goes on by GET and Last-Event-ID until every call in it is answered, or settled. */
 export class RequestStream implements StreamRules, Cancellable {
   readonly response: Response
+  readonly #ids: readonly RequestId[]
+  /** What still wants an answer, with its method. */
   readonly #open: Map<RequestId, string>
   readonly #session: string | null
   readonly #shared: Shared
@@ -51,6 +53,7 @@ export class RequestStream implements StreamRules, Cancellable {
   constructor(answer: Response | undefined, request: McpRequest, calls: Calls, shared: Shared) {
     const { requests, headers, lastEventId, mayHandOver } = calls
     const { heartbeat, backoff, resume } = shared.settings
+    this.#ids = requests.map(({ id }) => id)
     this.#open = new Map(requests.map(({ id, method }) => [id, method]))
     this.#session = headers.get('mcp-session-id')
     this.#shared = shared
@@ -66,7 +69,7 @@ export class RequestStream implements StreamRules, Cancellable {
       settings: shared.settings,
       stream: {
         kind: 'request',
-        ids: [...this.#open.keys()],
+        ids: this.#ids,
         methods: [...this.#open.values()],
         sessionId: this.#session ?? undefined,
       },
@@ -84,7 +87,7 @@ export class RequestStream implements StreamRules, Cancellable {
       },
     })
     this.response = survivingResponse(answer, this.#body.stream)
-    shared.register.add(this.#session, this.#open.keys(), this)
+    shared.register.add(this.#session, this.#ids, this)
   }
 
   blockFor(event: SseEvent): string {
@@ -113,7 +116,7 @@ export class RequestStream implements StreamRules, Cancellable {
 
   ended(): void {
     this.#legs.discard()
-    this.#shared.register.remove(this.#session, this.#open.keys(), this)
+    this.#shared.register.remove(this.#session, this.#ids, this)
     const { lastEventId } = this.#engine
     // The SDK knows the cursor and may come back with it, although nothing is left to be answered.
     if (this.#shared.settings.forwardEventIds && lastEventId && this.#lost !== 'unauthorized')
