@@ -18,6 +18,8 @@ source.onerror = ({ error, status, message, code }) => {
   return [typed?.code, status, message, code]
 }
 source.onerror = null
+// What Node's own class has, whose error events are not ours.
+export const node: { onerror: ((event: Event & { error: Error }) => unknown) | null } = source
 source.addEventListener('error', event => event.status)
 source.addEventListener('message', event => event.data)
 source.addEventListener('update', event => event.data, { once: true, signal: AbortSignal.timeout(1) })
