@@ -75,8 +75,6 @@ export class Cursor {
   received: string | undefined
   /** The newest received id that a header can carry. */
   #sendable: string | undefined
-  /** The last id that no header can carry, and what is sent in its place. */
-  #unsendable: { id: string; instead: string | undefined } | undefined
   /** Whether an id was ever in force; without one a broken connection is a gap that nobody can close. */
   #everSeen = false
   readonly #isNext: ((previous: string, next: string) => boolean) | undefined
@@ -93,15 +91,9 @@ export class Cursor {
   advance(received: string, find: (accept: (id: string) => boolean) => string | undefined): void {
     this.received = received
     this.#everSeen ||= find(id => id !== '') !== undefined
-    if (received === this.#unsendable?.id) {
-      // A replay that was seen through: what stood for this id before it stands for it again.
-      this.#sendable = this.#unsendable.instead
-      return
-    }
     // [spec] an empty `id` field resets the last event ID: no header is sent after it.
     const sendable = isPlain(received) ? received : find(id => id === '' || headerValue(id) !== undefined)
     if (sendable !== undefined) this.#sendable = sendable === '' ? undefined : sendable
-    if (sendable !== received) this.#unsendable = { id: received, instead: this.#sendable }
   }
 
   /** The id that the next request carries. */

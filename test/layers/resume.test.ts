@@ -109,22 +109,6 @@ describe('the cursor', () => {
   })
 })
 
-describe('an id that no header can carry, and that a replay brings back,', () => {
-  test('is asked for by the id that stood for it before, not by the one that the replay brought last', () => {
-    const cursor = cursorAt('1', '2', 'bad\x01')
-    read(cursor, '1')
-    read(cursor, 'bad\x01')
-    expect([cursor.received, cursor.sendable]).toEqual(['bad\x01', '2'])
-  })
-
-  test('is asked for by nothing when nothing stood for it', () => {
-    const cursor = cursorAt('bad\x01')
-    read(cursor, '1')
-    read(cursor, 'bad\x01')
-    expect(cursor.sendable).toBeUndefined()
-  })
-})
-
 describe('a reconnect', () => {
   test('is a gap that nobody can close when no id was ever seen', () => {
     expect(new Cursor(undefined).gapAtReconnect()).toBe('no-cursor')

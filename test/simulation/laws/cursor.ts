@@ -68,32 +68,38 @@ function shown(id: string | undefined): string {
   return id === undefined ? 'nothing' : JSON.stringify(id)
 }
 
-/** Where the cursor may stand after a connection: it moves with each block that was not dropped. */
+/**
+ * Where the cursor may stand after a connection: it moves with each block that was not dropped. They differ only in what
+ * is sent for an id that no header can carry.
+ */
 function walk({ fates }: Connection, from: Cursor, before: number, moves: Move[]): Cursor[] {
-  let cursor = from
+  let cursors = [from]
   let furthest = from
   let after = before
   const possible: Cursor[] = []
   for (const { block, delivery, certain } of fates) {
     // Up to here it was read for certain; what follows may have been thrown away.
-    if (!certain) possible.push(cursor)
+    if (!certain) possible.push(...cursors)
     if (delivery !== undefined) after++
     if (delivery === undefined && block.data !== undefined) {
       // What was delivered before lies behind the cursor, and so do blocks without data ahead of it. With the cursor's
       // own event a replay is over.
       if (block.id === from.id) furthest = from
-      if (cursor.id === furthest.id || furthest.id === undefined) continue
-      cursor = furthest
-      moves.push({ id: furthest.id, after })
+      const { id } = furthest
+      if (cursors[0]?.id === id || id === undefined) continue
+      // Only where such a block came in the same read is it known in time that it was replayed, too.
+      cursors = distinct([furthest, ...cursors.map(cursor => moved(cursor, id))])
+      moves.push({ id, after })
       continue
     }
-    if (block.id !== undefined) {
-      cursor = moved(cursor, block.id)
-      moves.push({ id: block.id, after })
+    const { id } = block
+    if (id !== undefined) {
+      cursors = cursors.map(cursor => moved(cursor, id))
+      moves.push({ id, after })
     }
-    if (delivery !== undefined) furthest = cursor
+    if (delivery !== undefined) furthest = cursors[0] as Cursor
   }
-  return [...possible, cursor]
+  return distinct([...possible, ...cursors])
 }
 
 function moved(cursor: Cursor, id: string | undefined): Cursor {
