@@ -31,7 +31,7 @@ export class Connection {
   bytes = 0
   /** Events so far, duplicates included. */
   events = 0
-  /** What is left of the last read. */
+  /** What is left of the last read, the next part last: a read may hold a hundred thousand. */
   #parts: Part[] = []
   #over = false
   #failure: unknown
@@ -124,7 +124,7 @@ export class Connection {
   }
 
   #nextPart(): Batch | undefined {
-    const part = this.#parts.shift()
+    const part = this.#parts.pop()
     if (part === undefined) return undefined
     for (const comment of part.comments) if (!this.#over) callSafely(this.#onComment, comment)
     this.events += part.batch.events.length
@@ -142,7 +142,7 @@ export class Connection {
     const chunks = this.#body.take()
     this.bytes = chunks.reduce((bytes, chunk) => bytes + chunk.length, 0)
     const { parts, error } = this.#blocks.read(chunks)
-    this.#parts = parts
+    this.#parts = parts.reverse()
     const batch = this.#nextPart() as Batch
     if (error === undefined) this.#onRead?.(chunks, batch.events.length)
     // What was complete before the broken block is delivered first; the next read tells the failure.

@@ -1,5 +1,5 @@
 import { SseError } from './errors.ts'
-import { type Batch, cursorAfter, type SseEvent } from './event.ts'
+import { type Batch, CursorWalk, cursorAfter, type SseEvent } from './event.ts'
 
 /** Where the batches come from, and where handled ids go. */
 export interface Source {
@@ -30,6 +30,9 @@ export class Delivery {
   #index = 0
   /** The cursor in force before the batch. */
   #before: string | undefined
+  /** The cursor within the batch: of what was handed out, and of what is settled by that. Made when asked for. */
+  #handedOut: CursorWalk | undefined
+  #settled: CursorWalk | undefined
   #taken = false
   #queued = 0
   #tail: Promise<unknown> = Promise.resolve()
@@ -47,7 +50,8 @@ export class Delivery {
 
   /** [spec] the last event ID of the last event handed out; `''` when it was emptied, `undefined` before any. */
   get lastEventId(): string | undefined {
-    return cursorAfter(this.#batch, this.#index, false) ?? this.#before
+    this.#handedOut ??= new CursorWalk(this.#batch)
+    return this.#handedOut.after(this.#index, false) ?? this.#before
   }
 
   seed(id: string | undefined): void {
@@ -111,8 +115,7 @@ export class Delivery {
   /** The stream is over: what was read and not yet handed out stays out. */
   discard(): void {
     this.#before = this.lastEventId
-    this.#batch = EMPTY
-    this.#index = 0
+    this.#begin(EMPTY)
   }
 
   /** The cursor moved without an event: an id-only block, or a read that held duplicates only. */
@@ -161,16 +164,28 @@ export class Delivery {
     for (;;) {
       const result = handOut()
       if (result !== undefined) return result
-      const settled = cursorAfter(this.#batch, this.#index, true)
+      const settled = this.#settledAfter(this.#index)
       if (settled !== undefined) this.#before = settled
       if (this.#tracking === 'next' && settled !== undefined) this.#source.handled(settled)
-      this.#batch = EMPTY
-      this.#index = 0
+      this.#begin(EMPTY)
       const batch = await this.#source.pull(false)
       if (batch === undefined) return DONE
       // The stream may have ended in the very moment in which this came: then the next pull tells how.
-      if (!this.#source.isOver()) this.#batch = batch
+      if (!this.#source.isOver()) this.#begin(batch)
     }
+  }
+
+  #begin(batch: Batch): void {
+    this.#batch = batch
+    this.#index = 0
+    this.#handedOut = undefined
+    this.#settled = undefined
+  }
+
+  /** The cursor in force after the first `count` events of the batch and what follows them. */
+  #settledAfter(count: number): string | undefined {
+    this.#settled ??= new CursorWalk(this.#batch)
+    return this.#settled.after(count, true)
   }
 
   #handOutEvent(): IteratorYieldResult<SseEvent> | undefined {
@@ -195,13 +210,13 @@ export class Delivery {
   /** Called just before `event` is handed out. */
   #track(event: SseEvent): void {
     if (this.#tracking === 'manual') {
-      const pending = { id: cursorAfter(this.#batch, this.#index + 1, true), acked: false }
+      const pending = { id: this.#settledAfter(this.#index + 1), acked: false }
       this.#unacked.push(pending)
       this.#pendingOf.set(event, pending)
       return
     }
     // Asking for this one says that the one before it is done.
-    const id = cursorAfter(this.#batch, this.#index, true)
+    const id = this.#settledAfter(this.#index)
     if (id !== undefined) this.#source.handled(id)
   }
 }

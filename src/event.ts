@@ -40,6 +40,33 @@ export function cursorAfter(
   return undefined
 }
 
+/** {@link cursorAfter} for counts that never fall: each look goes on from the last one, where a batch may be large. */
+export class CursorWalk {
+  #id: string | undefined
+  #passed = 0
+  #moves = 0
+  readonly #batch: Batch
+
+  constructor(batch: Batch) {
+    this.#batch = batch
+  }
+
+  after(count: number, settled: boolean): string | undefined {
+    const { events, cursorMoves } = this.#batch
+    for (;;) {
+      const move = cursorMoves[this.#moves]
+      if (move !== undefined && move.at === this.#passed && (this.#passed < count || settled)) {
+        this.#id = move.id
+        this.#moves++
+      } else if (this.#passed < count) {
+        this.#id = events[this.#passed++]?.id ?? this.#id
+      } else {
+        return this.#id
+      }
+    }
+  }
+}
+
 function anyId(): boolean {
   return true
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { Delivery } from '../src/delivery.ts'
-import { type Batch, cursorAfter } from '../src/event.ts'
+import { type Batch, CursorWalk, cursorAfter } from '../src/event.ts'
 import { batchOf, deliver } from './batches.ts'
 
 describe('the cursor after some events of a batch', () => {
@@ -36,6 +36,24 @@ describe('the cursor after some events of a batch', () => {
     expect(cursorAfter(batchOf('1 #2 #333 4444'), 2, true, short)).toBe('2')
     expect(cursorAfter(batchOf('333 4444'), 2, true, short)).toBeUndefined()
   })
+
+  test.each(['1 2 3', '1 - -', '- -', '1 #7 2', '#7 #8 - #9', '- # 1 #7', ''])(
+    'is found by a walk through %j, too, whatever was asked for on the way',
+    words => {
+      const batch = batchOf(words)
+      const { length } = batch.events
+      const looks = [...Array(length + 1).keys()].flatMap(count =>
+        [false, true].map(settled => ({ count, settled })),
+      )
+      for (let chosen = 0; chosen < 2 ** looks.length; chosen++) {
+        const walk = new CursorWalk(batch)
+        for (const [index, { count, settled }] of looks.entries()) {
+          if ((chosen >> index) % 2 === 0) continue
+          expect(walk.after(count, settled)).toBe(cursorAfter(batch, count, settled))
+        }
+      }
+    },
+  )
 })
 
 describe('handing out', () => {
@@ -137,6 +155,22 @@ describe('handing out', () => {
     )
   })
 })
+
+test.each(['next', 'manual', false] as const)(
+  'a read of many events without ids is walked through once, with ack: %j',
+  async tracking => {
+    let looks = 0
+    const bare = Object.defineProperty({ data: '' }, 'id', { get: () => void looks++ })
+    const left: Batch[] = [{ events: Array(1_000).fill(bare), cursorMoves: [] }]
+    const delivery = new Delivery(
+      { pull: async () => left.shift(), handled: () => {}, close: async () => {}, isOver: () => false },
+      tracking,
+    )
+    for await (const _ of delivery.events()) delivery.lastEventId
+    expect(looks).toBeGreaterThan(0)
+    expect(looks).toBeLessThanOrEqual(2_000)
+  },
+)
 
 describe('lastEventId', () => {
   test('is that of the last event handed out, inherited ones included', async () => {
