@@ -8,8 +8,10 @@ import {
   SseHttpError,
 } from '../index.ts'
 import type { EventSourceInit } from './eventsource-init.ts'
-import { inOurSpelling, isGroup, refuseOption } from './eventsource-spellings.ts'
+import { inOurSpelling, isGroup, refuseOption, SPELLINGS } from './eventsource-spellings.ts'
 import { withCookies } from './platform.ts'
+
+const OURS = ['withCredentials', 'omitCredentials', 'conformance']
 
 /** The stream that these options ask for; an error about one of them says it in the words it was given in. */
 export function openStream(url: URL, init: EventSourceInit, onLifecycle: LifecycleListener): ResilientSse {
@@ -77,8 +79,10 @@ function filled<Group extends object, Other>(
   return { ...defaults, ...Object.fromEntries(given) }
 }
 
-/** An error of the core, whose text begins with the option or its group. */
+/** An error of the core, whose text begins with the option or its group, or lists the options that it has itself. */
 function asGiven(error: SseError, givenAs: ReadonlyMap<string, string>): SseError {
+  if (error.message.includes(': no such option; options has '))
+    return new SseError('ERR_SSE_OPTION', [error.message, ...OURS, ...Object.keys(SPELLINGS)].join(', '))
   const [subject = ''] = error.message.split(': ', 1)
   for (const [path, name] of givenAs) {
     if (path !== subject && !path.startsWith(`${subject}.`)) continue
