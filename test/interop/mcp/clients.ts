@@ -32,6 +32,8 @@ export interface ConnectOptions {
   fetch?: typeof globalThis.fetch
   /** The token of the moment. */
   token?: () => string
+  /** v2 only: fetches another token. */
+  onUnauthorized?: () => void
 }
 
 const INFO = { name: 'test', version: '1' }
@@ -39,7 +41,7 @@ const INFO = { name: 'test', version: '1' }
 export async function connect(
   line: Line,
   url: URL,
-  { fetch, token }: ConnectOptions = {},
+  { fetch, token, onUnauthorized }: ConnectOptions = {},
 ): Promise<TestClient> {
   const logs: unknown[] = []
   const errors: Error[] = []
@@ -47,6 +49,7 @@ export async function connect(
   const authProvider = token && {
     tokens: () => ({ access_token: token(), token_type: 'bearer' }),
     token: async () => token(),
+    ...(onUnauthorized && { onUnauthorized: async () => onUnauthorized() }),
   }
   const heard = (notification: { method: string; params?: Record<string, unknown> | undefined }) => {
     if (notification.method === 'notifications/message') logs.push(notification.params?.data)

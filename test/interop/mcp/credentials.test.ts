@@ -80,3 +80,27 @@ describe.each(LINES)('%s: credentials that expire between two legs', line => {
     expect(resumes()).toHaveLength(1)
   })
 })
+
+test('v2: a token that the SDK fetches only when it is refused itself serves its next resume', async () => {
+  const server = await McpFaultServer.start({
+    tools: { work: [out => out.log('one', 'work/1').end(), resumeWith('new')] },
+  })
+  open.push(server)
+  let token = 'old'
+  const client = await connect('v2', server.url, {
+    ...wrapped(),
+    token: () => token,
+    onUnauthorized: () => {
+      token = 'new'
+    },
+  })
+  open.push(client)
+  expect(await client.call('work', { timeout: 15_000 })).toBe('done')
+  const resumes = server.requests.filter(({ headers }) => headers['last-event-id'] !== undefined)
+  expect(resumes.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer old',
+    'Bearer old',
+    'Bearer new',
+  ])
+  expect(server.of('tools/call')).toHaveLength(1)
+})
