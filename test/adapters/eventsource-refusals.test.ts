@@ -30,7 +30,10 @@ describe('what cannot take effect is refused by its name:', () => {
     [{ https: { ca: 'x' }, fetch }, /^https: cannot take effect beside fetch/],
     [{ method: 'POST', body: 'x', maxConnectionMs: 5_000 }, /^maxConnectionMs: cannot take effect/],
     [{ reconnectInterval: 5 }, /^options\.reconnectInterval: no such option/],
-    [{ heartBeatTimeout: 5 }, /no such option; options has method, .*, withCredentials, .*, heartbeatTimeout, /],
+    [
+      { heartBeatTimeout: 5 },
+      /no such option; options has method, .*, withCredentials, .*, heartbeatTimeout, /,
+    ],
     [{ constructor: 5 }, /^options\.constructor: no such option/],
     [{ toString: 5 }, /^options\.toString: no such option/],
   ])('%o', (init, message) => {
