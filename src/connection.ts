@@ -54,7 +54,9 @@ export class Connection {
     this.#onRead = options.onRead
     this.#blocks = new BlockReader({
       maxEventChars: options.maxEventChars,
-      onRetry: options.onRetry,
+      onRetry: ms => {
+        if (!this.#over) options.onRetry(ms)
+      },
       // A listener may have given the connection up at a comment before this one in the same read.
       onCommentParsed: () => {
         if (!this.#failed) options.onCommentParsed()

@@ -61,12 +61,16 @@ export function callSafely<Argument>(
 ) {
   if (listener === undefined) return
   try {
-    const result = listener(argument)
-    // Not only this realm's own promises reject.
-    if (typeof result === 'object' && result !== null && 'then' in result) {
-      Promise.resolve(result).catch(() => {})
-    }
+    ignoreRejection(listener(argument))
   } catch {}
+}
+
+/** An answer that may be a promise, although none is wanted: its rejection must not end the process. */
+export function ignoreRejection(answer: unknown): void {
+  // Not only this realm's own promises reject.
+  if (typeof answer === 'object' && answer !== null && 'then' in answer) {
+    Promise.resolve(answer).catch(() => {})
+  }
 }
 
 const HISTORY_LENGTH = 20

@@ -1,7 +1,7 @@
 import { SseCircuitOpenError, SseError } from './errors.ts'
 import type { Failure, Progress } from './failure.ts'
 import { Backoff, clampServerDelay } from './layers/backoff.ts'
-import { callSafely, type Lifecycle } from './lifecycle.ts'
+import { callSafely, ignoreRejection, type Lifecycle } from './lifecycle.ts'
 import { machine } from './machine.ts'
 import type { ResolvedOptions } from './options.ts'
 import { dropReason } from './outcome.ts'
@@ -114,6 +114,7 @@ export class Recovery {
     const verdict: unknown = this.#options.isRetryable?.(error, { failures, everOpened: this.everOpened })
     if (verdict === undefined) return
     if (typeof verdict !== 'boolean') {
+      ignoreRejection(verdict)
       throw new SseError(
         'ERR_SSE_OPTION',
         'isRetryable: returned neither true, false nor undefined (a promise is none)',

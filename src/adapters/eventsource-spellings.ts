@@ -32,7 +32,14 @@ export const SPELLINGS = {
   readTimeoutMillis: (timeoutMs: number) => ({ heartbeat: { timeoutMs } }),
   errorFilter(filter: (event: EventSourceErrorEvent) => unknown, name) {
     if (typeof filter !== 'function') refuseOption(name, 'is not a function')
-    return { isRetryable: error => Boolean(filter(new EventSourceErrorEvent(error))) }
+    return {
+      isRetryable(error) {
+        const answer = filter(new EventSourceErrorEvent(error))
+        // As there: a promise is true, whatever becomes of it.
+        if (answer instanceof Promise) answer.catch(() => {})
+        return Boolean(answer)
+      },
+    }
   },
   https: (connect: Options) => ({ tcp: { connect } }),
   rejectUnauthorized: (rejectUnauthorized: boolean) => ({ tcp: { connect: { rejectUnauthorized } } }),

@@ -4,7 +4,7 @@ export interface HeartbeatOptions {
    * How long no byte may come while a read is pending, in milliseconds. 50 to 86,400,000, or `'auto'` (default): 120 s
    * until two comments were seen, then max(30 s, 2 × the longest gap between comments), so that a server with the
    * usual 15 s heartbeat is judged after 30 s. Any byte counts. 0 is off, like `heartbeat: false`. A function is asked at
-   * each look, about once a second, and may answer 0; it must not throw.
+   * each look, about once a second, and may answer 0; where it throws, or answers no such number, `'auto'` holds.
    */
   timeoutMs?: 'auto' | number | ((rhythm: KnownRhythm) => number) | undefined
   /** How long comments may go on without any event, in milliseconds; for servers whose data can die alone. Default off. */
@@ -88,6 +88,13 @@ export class Rhythm {
 
 /** The patience without a hint, in milliseconds; 0 is endless. */
 export function patienceOf({ timeoutMs }: ResolvedHeartbeat, rhythm: Rhythm): number {
-  if (typeof timeoutMs === 'function') return timeoutMs({ autoMs: rhythm.timeoutMs, learned: rhythm.learned })
-  return timeoutMs === 'auto' ? rhythm.timeoutMs : timeoutMs
+  const { timeoutMs: autoMs, learned } = rhythm
+  if (typeof timeoutMs !== 'function') return timeoutMs === 'auto' ? autoMs : timeoutMs
+  // One timer looks at all streams: what the function of one throws must not end the look at the others.
+  try {
+    const answer: unknown = timeoutMs({ autoMs, learned })
+    if (typeof answer === 'number' && answer >= 0) return answer
+    Promise.resolve(answer).catch(() => {})
+  } catch {}
+  return autoMs
 }

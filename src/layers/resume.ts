@@ -1,4 +1,4 @@
-import type { GapReason } from '../errors.ts'
+import { type GapReason, SseError } from '../errors.ts'
 
 /**
  * Where a cursor outlives the process. Only one stream at a time uses a store. Errors that it throws reach the user as
@@ -108,6 +108,11 @@ export class Cursor {
 
   /** Whether ids were skipped between two neighbours, as far as `isNext` can tell. */
   skipped(previous: string, next: string): boolean {
-    return this.#isNext !== undefined && !this.#isNext(previous, next)
+    if (this.#isNext === undefined) return false
+    const answer: unknown = this.#isNext(previous, next)
+    if (typeof answer !== 'object' || answer === null || !('then' in answer)) return !answer
+    // It would count as true, and its rejection would end the process.
+    Promise.resolve(answer).catch(() => {})
+    throw new SseError('ERR_SSE_OPTION', 'resume.isNext: returned a promise, not true or false')
   }
 }

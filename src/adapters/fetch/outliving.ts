@@ -47,7 +47,7 @@ export function outliving(
     isRetryable: () => (mayResume && client.delivery.lastEventId ? undefined : false),
     onRetry: ms => {
       retry = `retry: ${ms}\n\n`
-      options.onRetry?.(ms)
+      return options.onRetry?.(ms)
     },
   })
   resolved.dialled = true
