@@ -113,7 +113,9 @@ class Seen {
 
   beginConnection({ request, sent }: Connection): void {
     this.#cursor = request.asked
-    this.#passed = sent.cursor < sent.start && request.asked !== undefined
+    // With resume off the client still has a cursor, which it does not show.
+    const isHidden = this.#one.schedule.options.resume === 'off'
+    this.#passed = isHidden || (sent.cursor < sent.start && request.asked !== undefined)
     this.#beganAt = this.#order.length
   }
 
