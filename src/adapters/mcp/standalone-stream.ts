@@ -90,22 +90,26 @@ export class StandaloneStream implements StreamRules {
     this.#verdict = verdictOn(error)
     const { lastEventId } = this.#engine
     // Servers refuse a cursor with 400 that they do not know any more: the stream goes on without it.
-    if (this.#verdict === 'not-resumable' && lastEventId && !this.#mayBeCall) this.#forget(lastEventId)
+    if (
+      this.#verdict === 'not-resumable' &&
+      lastEventId &&
+      !this.#mayBeCall &&
+      this.#zombies.refused(lastEventId)
+    )
+      this.#tellGap(lastEventId)
     return this.#verdict === 'again' || this.#verdict === 'not-resumable'
   }
 
   #heard(comment: string): void {
     this.#body.comment(comment)
-    if (this.#mayBeCall) return
-    const cursor = this.#zombies.comment()
+    const cursor = this.#mayBeCall ? undefined : this.#zombies.comment()
     if (cursor === undefined) return
-    this.#forget(cursor)
+    this.#tellGap(cursor)
     this.#engine.reconnect()
   }
 
-  /** What was sent meanwhile is lost, and the host is told. */
-  #forget(after: string): void {
-    if (!this.#zombies.forget(after)) return
+  /** What was sent meanwhile is lost. */
+  #tellGap(after: string): void {
     const gap = { type: 'gap', at: Date.now(), reason: 'cursor-ignored', after, before: undefined } as const
     this.#settings.tell(gap, this.#stream)
   }

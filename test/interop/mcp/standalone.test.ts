@@ -128,10 +128,20 @@ describe.each(LINES)('%s: the standalone stream', line => {
       }
     }
     const { client, cursors, events } = await start(line, {
-      standalone: [out => out.log('one', 'a/1').end(), zombie, out => void out.log('two', 'b/1')],
+      standalone: [
+        out => out.log('one', 'a/1').end(),
+        zombie,
+        // A server that was only quiet: what it says while nobody listens is asked for again.
+        async out => {
+          out.open()
+          await out.pause(200)
+          out.end()
+        },
+        out => void out.log('two', 'b/1'),
+      ],
     })
     await until(() => client.logs.length === 2)
-    expect(cursors()).toEqual([undefined, 'a/1', undefined])
+    expect(cursors()).toEqual([undefined, 'a/1', undefined, 'a/1'])
     expect(events.filter(({ type }) => type === 'gap')).toMatchObject([
       { reason: 'cursor-ignored', after: 'a/1' },
     ])
