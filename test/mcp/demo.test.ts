@@ -47,7 +47,7 @@ function notifications(items: number, every: number): string[] {
 describe('the demonstration', () => {
   test('prints the tools, everything that was said while no stream was open, and the result', async () => {
     const { result, lines } = await demo('--items', '5', '--checkpoint-every', '2')
-    expect(result).toBe('Processed 5 items, with 2 checkpoints')
+    expect(result).toBe('Processed 5 items; checkpoints: 2')
     expect(lines[0]).toMatch(/^INFO {4}connected to http:\/\/127\.0\.0\.1:\d+\/mcp, protocol 2025-11-25$/)
     expect(lines[1]).toMatch(/^tool {4}process_batch: /)
     expect(fromServer(lines)).toEqual(notifications(5, 2))
@@ -80,7 +80,7 @@ describe('the demonstration', () => {
   ])('does the same with %s %s', async (...flags) => {
     const { lines, result } = await demo(...flags.filter(Boolean), '--items', '4', '--checkpoint-every', '2')
     expect(fromServer(lines)).toEqual(notifications(4, 2))
-    expect(result).toBe('Processed 4 items, with 1 checkpoints')
+    expect(result).toBe('Processed 4 items; checkpoints: 1')
   })
 
   test.each([['--no-event-store'], ['--protocol-version=2025-06-18'], ['--low-level', '--no-event-store']])(
@@ -164,7 +164,7 @@ describe('the server', () => {
     const options = clientOptions(['--url', server.url.replace('127.0.0.1', 'localhost')], line =>
       lines.push(line),
     )
-    expect(await runClient(options)).toBe('Processed 10 items, with 3 checkpoints')
+    expect(await runClient(options)).toBe('Processed 10 items; checkpoints: 3')
   })
 
   test('may close the standalone stream: it is opened again, and what was said meanwhile arrives', async () => {
@@ -216,7 +216,7 @@ describe('the server', () => {
     const port = new URL(before.url).port
     await start('--port', port, '--event-log', folder)
     const { content } = await call
-    expect(content).toEqual([{ type: 'text', text: 'Processed 2 items, with 1 checkpoints' }])
+    expect(content).toEqual([{ type: 'text', text: 'Processed 2 items; checkpoints: 1' }])
   })
 })
 

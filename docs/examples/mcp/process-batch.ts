@@ -45,5 +45,5 @@ export async function processBatch(items: number, checkpointEvery: number, call:
     await call.log(`Checkpoint at item ${item} of ${items}: sent while no stream was open`)
     await sleep(call.pauseMs, undefined, { signal: call.signal })
   }
-  return `Processed ${items} items, with ${checkpoints} checkpoints`
+  return `Processed ${items} items; checkpoints: ${checkpoints}`
 }

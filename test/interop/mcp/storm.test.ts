@@ -38,7 +38,7 @@ describe('twenty calls at once', () => {
         expected.pop()
         const own = client.logs.filter(text => String(text).includes(` of ${items}`))
         expect(own).toEqual(expected)
-        expect(answers[number]).toBe(`Processed ${items} items, with ${items - 1} checkpoints`)
+        expect(answers[number]).toBe(`Processed ${items} items; checkpoints: ${items - 1}`)
       }
       expect(proxy.posts.filter(method => method === 'tools/call')).toHaveLength(CALLS)
       expect(proxy.resets).toBeGreaterThan(CALLS * 30)
