@@ -35,12 +35,10 @@ const fromServer = (lines: string[]) =>
   lines.flatMap(line => /^INFO +server: (.*)$/.exec(line)?.slice(1) ?? [])
 
 /** What the tool says of a batch, in its order. */
-function notifications(items: number, every: number): string[] {
+function notifications(items: number, every: number, when = 'sent while no stream was open'): string[] {
   return Array.from({ length: items }, (_, index) => index + 1).flatMap(item => [
     `Processed item ${item} of ${items}`,
-    ...(item % every === 0 && item < items
-      ? [`Checkpoint at item ${item} of ${items}: sent while no stream was open`]
-      : []),
+    ...(item % every === 0 && item < items ? [`Checkpoint at item ${item} of ${items}: ${when}`] : []),
   ])
 }
 
@@ -95,7 +93,7 @@ describe('the demonstration', () => {
         '--log-level',
         'DEBUG',
       )
-      expect(fromServer(lines)).toEqual(notifications(4, 2))
+      expect(fromServer(lines)).toEqual(notifications(4, 2, 'the stream stays open'))
       expect(lines.filter(line => line.includes('resuming after'))).toEqual([])
     },
   )
@@ -110,7 +108,7 @@ describe('flags', () => {
       ['--retry-interval', '500', '--pause', '500'],
       '--pause: 500 ms must be longer than --retry-interval, 500 ms',
     ],
-    [['--verbose'], /--verbose/],
+    [['--verbose'], /--verbose.*; those of the server are --port, /],
   ])('of the server: %s is refused', (args, message) => {
     expect(() => serverOptions(args)).toThrow(message)
   })

@@ -27,7 +27,7 @@ const FLAGS = {
 } as const
 
 export function clientOptions(args: readonly string[], print: (line: string) => void): ClientOptions {
-  const flags = parse(FLAGS, args)
+  const flags = parse('client', FLAGS, args)
   const url = URL.canParse(String(flags.url)) ? new URL(String(flags.url)) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new FlagError(`--url: ${flags.url} is not an http(s) address`)

@@ -9,6 +9,7 @@ export interface Flag {
 }
 
 export function parse<Names extends string>(
+  whose: 'client' | 'server',
   flags: Record<Names, Flag>,
   args: readonly string[],
 ): Record<Names, string | boolean | undefined> {
@@ -16,7 +17,8 @@ export function parse<Names extends string>(
     const { values } = parseArgs({ args: [...args], options: flags, strict: true })
     return values as unknown as Record<Names, string | boolean | undefined>
   } catch (error) {
-    throw new FlagError((error as Error).message.split('\n')[0])
+    const there = Object.keys(flags).map(name => `--${name}`)
+    throw new FlagError(`${(error as Error).message.split('\n')[0]}; those of the ${whose} are ${there.join(', ')}`)
   }
 }
 

@@ -25,7 +25,7 @@ export const INPUT = {
 export interface Call {
   /** Sends a log notification on the call's own stream. */
   log: (text: string) => Promise<void>
-  /** Closes that stream and leaves the call running; `undefined` without an event store. */
+  /** Closes that stream and leaves the call running; `undefined` without an event store, and in older revisions. */
   closeStream: (() => void) | undefined
   /** Longer than the client waits before it polls. */
   pauseMs: number
@@ -41,8 +41,9 @@ export async function processBatch(items: number, checkpointEvery: number, call:
     if (item % checkpointEvery !== 0 || item === items) continue
     checkpoints++
     call.closeStream?.()
-    // Nobody listens now: this message is kept, and arrives with the poll.
-    await call.log(`Checkpoint at item ${item} of ${items}: sent while no stream was open`)
+    // Once it is closed nobody listens: this message is kept, and arrives with the poll.
+    const when = call.closeStream ? 'sent while no stream was open' : 'the stream stays open'
+    await call.log(`Checkpoint at item ${item} of ${items}: ${when}`)
     await sleep(call.pauseMs, undefined, { signal: call.signal })
   }
   return `Processed ${items} items; checkpoints: ${checkpoints}`

@@ -38,7 +38,7 @@ const HOUR_MS = 3_600_000
 const SPREAD_MS = 100
 
 export function serverOptions(args: readonly string[]): ServerOptions {
-  const flags = parse(FLAGS, args)
+  const flags = parse('server', FLAGS, args)
   const retryIntervalMs = integer('retry-interval', flags['retry-interval'], 0, HOUR_MS)
   const pause = flags.pause ?? String(Math.max(retryIntervalMs, 100) + 2 * SPREAD_MS)
   const pauseMs = integer('pause', pause, 0, 2 * HOUR_MS)
