@@ -18,7 +18,9 @@ export function parse<Names extends string>(
     return values as unknown as Record<Names, string | boolean | undefined>
   } catch (error) {
     const there = Object.keys(flags).map(name => `--${name}`)
-    throw new FlagError(`${(error as Error).message.split('\n')[0]}; those of the ${whose} are ${there.join(', ')}`)
+    throw new FlagError(
+      `${(error as Error).message.split('\n')[0]}; those of the ${whose} are ${there.join(', ')}`,
+    )
   }
 }
 
