@@ -38,7 +38,8 @@ export function plainFetch(
     for (let redirects = 0; ; redirects++) {
       const rest: RequestInit = { ...request.rest, redirect: 'manual' }
       const response = await fetch(hop.url, initOf({ ...hop, headers: headersOf(hop), rest }))
-      if (!isRedirect(response.status))
+      // [Fetch] one without a Location leads nowhere, and is the answer.
+      if (!isRedirect(response.status) || !response.headers.has('location'))
         return redirects > 0 ? Object.defineProperty(response, 'redirected', { value: true }) : response
       // Not awaited: under some fetches it never settles.
       response.body?.cancel().catch(() => {})

@@ -20,19 +20,20 @@ const INHERITED = [
 /** A `Request` is taken apart: another fetch than the one that it belongs to may not know its class. */
 export async function plainRequest(
   input: string | URL | Request,
-  init: RequestInit = {},
+  given?: RequestInit | null,
 ): Promise<PlainRequest> {
   const request = typeof input === 'object' && 'headers' in input ? input : undefined
-  const { method, headers, body, ...rest } = init
-  const inherited = INHERITED.map(name => [name, request?.[name]])
-  const given = Object.entries({ ...Object.fromEntries(inherited), ...rest })
-  const ownBody = request && body === undefined ? await bodyOf(request) : undefined
+  const { method, headers, body, ...others } = given ?? {}
+  // By name, because another Request may stand in place of the options, and has none of its own.
+  const inherited = INHERITED.map(name => [name, given?.[name] ?? request?.[name]])
+  const rest = Object.entries({ ...Object.fromEntries(inherited), ...others })
+  const ownBody = request && (body ?? undefined) === undefined ? await bodyOf(request) : undefined
   return {
     url: new URL(request === undefined ? String(input) : request.url, globalThis.location?.href),
     method: normalized(method ?? request?.method ?? 'GET'),
     headers: new Headers(headers ?? request?.headers),
     body: (body ?? ownBody) as PlainRequest['body'],
-    rest: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+    rest: Object.fromEntries(rest.filter(([, value]) => value !== undefined)),
   }
 }
 

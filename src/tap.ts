@@ -44,7 +44,9 @@ export class TapSource implements ByteSource {
       const headers = { get: (name: string) => rawHeader(name, rawHeaders) }
       this.tapped = status === 200 && isEventStream(headers) && headers.get('content-encoding') === null
       this.#resume = resume
-      return onHeaders.call(handler, status, rawHeaders, resume, statusText)
+      const goOn = onHeaders.call(handler, status, rawHeaders, resume, statusText)
+      // Of an interim answer (103 Early Hints) it says false, which some dispatchers take for a wish to pause.
+      return goOn || status < 200
     }
     handler.onData = chunk => (this.tapped ? this.#push(chunk) : onData.call(handler, chunk))
     handler.onComplete = trailers => {

@@ -47,6 +47,20 @@ test.each(dispatchers)(
   },
 )
 
+// The dump interceptor itself stumbles over the second head.
+test.each(dispatchers.slice(0, 2))(
+  'an interim answer (103) stops no stream behind it: %s',
+  async (_, dispatcher) => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n'
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: text/event-stream\r\n\r\n'
+    const url = await serve(socket => socket.end(`${hints}${head}9\r\ndata: a\n\n\r\n0\r\n\r\n`))
+    const events: string[] = []
+    for await (const { data } of new ResilientSse(url, { dispatcher: dispatcher(), reconnectOnEnd: false }))
+      events.push(data)
+    expect(events).toEqual(['a'])
+  },
+)
+
 test('a proxy that refuses the tunnel for a while is asked again', async () => {
   const answers = ['502 Bad Gateway', '503 Service Unavailable']
   const events = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: through\n\n`
