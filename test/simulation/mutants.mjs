@@ -43,7 +43,10 @@ export async function checkMutants() {
 /** Runs the named mutants, or all. Returns an exit code. */
 export async function runMutants(names, workers) {
   const folder = scratchFolder()
-  const chosen = mutants().filter(({ name }) => names.length === 0 || names.includes(name))
+  const all = mutants()
+  const unknown = names.filter(name => !all.some(mutant => mutant.name === name))
+  if (unknown.length > 0) throw new Error(`--mutants: there is no ${unknown.join(', ')}`)
+  const chosen = all.filter(({ name }) => names.length === 0 || names.includes(name))
   const startedAt = Date.now()
   const bundled = []
   for (const mutant of chosen) {
