@@ -46,8 +46,9 @@ export class RequestStream implements StreamRules, Cancellable {
   readonly #legs: Legs
   readonly #engine: ResilientSse
   readonly #body: SurvivingBody
-  /** Whether the present leg brought an id. */
+  /** Whether an event of the present leg brought an id; a block without an event only moves the cursor. */
   #legHadId = false
+  #idAtOpen: string | undefined
   #lost: LostReason = 'ended'
 
   constructor(answer: Response | undefined, request: McpRequest, calls: Calls, shared: Shared) {
@@ -75,6 +76,7 @@ export class RequestStream implements StreamRules, Cancellable {
       },
       onOpen: () => {
         this.#legHadId = false
+        this.#idAtOpen = this.#engine.lastEventId
       },
       own: {
         resume: { lastEventId },
@@ -139,8 +141,9 @@ export class RequestStream implements StreamRules, Cancellable {
   #judge(error: SseError): Verdict | LostReason {
     const verdict = verdictOn(error)
     if (verdict !== 'again') return verdict
-    if (!this.#engine.lastEventId) return 'no-cursor'
-    const isPoll = error.code === 'ERR_SSE_END' && this.#legHadId
+    const { lastEventId } = this.#engine
+    if (!lastEventId) return 'no-cursor'
+    const isPoll = error.code === 'ERR_SSE_END' && (this.#legHadId || lastEventId !== this.#idAtOpen)
     return this.#budget.allows(isPoll) ? 'again' : 'exhausted'
   }
 }

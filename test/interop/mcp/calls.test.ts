@@ -75,6 +75,25 @@ describe.each(LINES)('%s:', line => {
     expect(waited).toBeGreaterThanOrEqual(450)
   })
 
+  test.each<[string, (id: string) => string]>([
+    ['an empty event', id => `id: ${id}\ndata: \n\n`],
+    ['a block of an id alone', id => `id: ${id}\n\n`],
+  ])('polls that bring %s and nothing else are no failures', async (_, primed) => {
+    const polls = Array.from(
+      { length: 6 },
+      (__, poll): Leg =>
+        out =>
+          out.raw(primed(`work/${poll}`)).end(),
+    )
+    const [server, client] = await start(
+      line,
+      { tools: { work: [...polls, out => out.result('done', 'work/6').end()] } },
+      wrapped({ backoff: { baseMs: 10, maxMs: 20, maxAttempts: 2 } }),
+    )
+    expect(await client.call('work')).toBe('done')
+    expect(resumes(server)).toHaveLength(6)
+  })
+
   test('a primed initialize is resumed with the session and the version of the protocol', async () => {
     const server = await McpFaultServer.start({
       methods: {
