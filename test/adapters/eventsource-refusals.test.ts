@@ -18,6 +18,7 @@ function refusal(init: object): string {
 describe('what cannot take effect is refused by its name:', () => {
   test.each([
     [{ Transport: class {} }, /^Transport: cannot take effect; .*fetch/],
+    [{ createConnection: () => {} }, /^createConnection: cannot take effect; .*tcp\.connect/],
     [{ agent: {} }, /^agent: cannot take effect; .*dispatcher/],
     [{ eventSourceClass: class {} }, /^eventSourceClass: cannot take effect/],
     [{ skipDefaultHeaders: true }, /^skipDefaultHeaders: cannot take effect/],
