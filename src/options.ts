@@ -143,8 +143,8 @@ export interface ResolvedOptions
   dedupe: ResolvedDedupe | false
   /** An adapter's: the bytes of each read, and how many events they ended. */
   onRead?: (chunks: readonly Uint8Array[], events: number) => void
-  /** An adapter's: it made the first dial itself, and had it admitted. */
-  dialled?: boolean
+  /** An adapter's: it made the first dial itself, and had it admitted as this one. */
+  dialledAs?: object
 }
 
 const KNOWN = [

@@ -33,11 +33,14 @@ export class Recovery {
   /** Connections in a row that broke within a second, with one event at most. */
   #flaps = 0
   #lastError: SseError | undefined
+  /** Who this stream is to the breaker. */
+  readonly #asker: object
   readonly #options: ResolvedOptions
   readonly #lifecycle: Lifecycle
   readonly #pause: Pause
 
   constructor(options: ResolvedOptions, lifecycle: Lifecycle, pause: Pause) {
+    this.#asker = options.dialledAs ?? this
     this.#options = options
     this.openTimeoutMs = options.openTimeoutMs
     this.#lifecycle = lifecycle
@@ -84,7 +87,7 @@ export class Recovery {
     })
     return () => {
       unwatch()
-      breaker.release(this, performance.now())
+      breaker.release(this.#asker, performance.now())
     }
   }
 
@@ -125,10 +128,10 @@ export class Recovery {
 
   /** Resolves when the breaker lets this stream dial. */
   async admission(lastEventId: string | undefined): Promise<void> {
-    const { breaker, dialled } = this.#options
-    if (breaker === false || (dialled && !this.everOpened)) return
+    const { breaker, dialledAs } = this.#options
+    if (breaker === false || (dialledAs !== undefined && !this.everOpened)) return
     for (;;) {
-      const admission = breaker.admit(this, performance.now(), this.#forced)
+      const admission = breaker.admit(this.#asker, performance.now(), this.#forced)
       this.#forced = false
       if (admission.go) return
       this.#throwIfCircuitEndsIt(lastEventId)
@@ -161,8 +164,8 @@ export class Recovery {
     const { breaker } = this.#options
     if (breaker === false) return
     // An answer that speaks of this request alone says nothing about the service; nor do headers that are withheld.
-    if (!error.retryable || headersWithheld) breaker.release(this, performance.now())
-    else breaker.failed(this, performance.now())
+    if (!error.retryable || headersWithheld) breaker.release(this.#asker, performance.now())
+    else breaker.failed(this.#asker, performance.now())
   }
 
   #throwIfCircuitEndsIt(lastEventId: string | undefined): void {

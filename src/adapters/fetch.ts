@@ -35,13 +35,14 @@ export function resilientFetch(options: ResilientFetchOptions = {}): typeof glob
     // A compressing proxy collects a block before it sends any of it.
     if (acceptsOne && !request.headers.has('accept-encoding'))
       request.headers.set('accept-encoding', 'identity')
+    const asker = {}
     const response =
       acceptsOne && request.method === 'GET'
-        ? await throughBreaker(options.breaker, () => withinOpenTimeout(openTimeoutMs, request, plain))
+        ? await throughBreaker(options.breaker, asker, () => withinOpenTimeout(openTimeoutMs, request, plain))
         : await plain(request.url, initOf(request))
     const isStream = response.status === 200 && response.body !== null && isEventStream(response.headers)
     return isStream && /^https?:$/.test(request.url.protocol)
-      ? outliving(response, request, plain, options)
+      ? outliving(response, request, plain, options, asker)
       : response
   }
 }

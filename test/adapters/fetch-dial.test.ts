@@ -1,7 +1,7 @@
 import { Breaker, resilientFetch } from 'resilient-sse'
-import { answer, end, eventLog, FaultServer, noHeaders, reset, rest } from 'resilient-sse/testing'
+import { answer, comment, end, eventLog, FaultServer, noHeaders, reset, rest } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
-import { FAST, sleep } from '../faults/support.ts'
+import { FAST, sleep, until } from '../faults/support.ts'
 import { receive, STREAM } from './fetch-body.ts'
 import { finite, serve } from './server.ts'
 
@@ -80,6 +80,43 @@ describe('a shared breaker', () => {
     expect(breaker.state).toBe('half-open')
     expect((await receive(response)).events).toEqual(sent)
     expect(breaker.state).toBe('closed')
+  })
+
+  test.each(['unread', 'read'])('lets the next one probe when its probe is cancelled %s', async how => {
+    await using server = await FaultServer.start({
+      log: LOG,
+      script: [[answer(503)]],
+      otherwise: [comment()],
+    })
+    const breaker = new Breaker({ threshold: 1, cooldownMs: 200 })
+    const fetch = resilientFetch({ breaker })
+    await fetch(server.url, STREAM)
+    await until(() => breaker.retryInMs(performance.now()) === 0, 'a probe is due')
+    const { body } = await fetch(server.url, STREAM)
+    expect(breaker.state).toBe('half-open')
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    if (how === 'read') await reader.read()
+    await reader.cancel()
+    expect([breaker.state, breaker.retryInMs(performance.now())]).toEqual(['open', 0])
+  })
+
+  test('opens again at once when the stream that was its probe breaks', async () => {
+    await using server = await FaultServer.start({
+      log: LOG,
+      script: [[answer(503)], [comment(), reset()]],
+      otherwise: [comment()],
+    })
+    const breaker = new Breaker({ threshold: 1, cooldownMs: 200 })
+    const fetch = resilientFetch({ breaker })
+    await fetch(server.url, STREAM)
+    await until(() => breaker.retryInMs(performance.now()) === 0, 'a probe is due')
+    const states: string[] = []
+    breaker.watch(() => states.push(breaker.state))
+    const headers = { ...STREAM.headers, 'last-event-id': String(log.idAt(3)) }
+    const received = receive(await fetch(server.url, { headers }), () => states.length > 2)
+    await until(() => states.length > 1, 'the probe was judged')
+    expect([states.slice(0, 2), breaker.failures]).toEqual([['half-open', 'open'], 2])
+    await received
   })
 
   test('does not hold up a stream that was answered before it opened', async () => {

@@ -3,14 +3,17 @@ import { Breaker } from '../../layers/breaker.ts'
 import { dialFailure, isEventStream, judgeResponse } from '../../outcome.ts'
 
 /**
- * Dials if the breaker agrees, and tells it of a failure. What becomes of a stream that opened is told by the stream. Only a
- * shared breaker knows anything before the first dial.
+ * Dials if the breaker agrees, and tells it of a failure. What becomes of a stream that opened is told by the stream, as the
+ * same asker. Only a shared breaker knows anything before the first dial.
  *
  * @throws SseCircuitOpenError whichever `onOpen` it has: no client expects a fetch that waits for minutes.
  */
-export async function throughBreaker(breaker: unknown, dial: () => Promise<Response>): Promise<Response> {
+export async function throughBreaker(
+  breaker: unknown,
+  asker: object,
+  dial: () => Promise<Response>,
+): Promise<Response> {
   if (!(breaker instanceof Breaker)) return dial()
-  const asker = {}
   const admission = breaker.admit(asker, performance.now())
   if (!admission.go) {
     throw new SseCircuitOpenError({

@@ -11,12 +11,13 @@ import { joined, WholeBlocks } from './whole.ts'
 /** What a reader with a watchdog of its own is sent for a read that held nothing new. */
 const SIGN_OF_LIFE = ':\n\n'
 
-/** The answer to `request`, with a body that goes on when its connection breaks, if it can. */
+/** The answer to `request`, with a body that goes on when its connection breaks, if it can. `asker`: to the breaker. */
 export function outliving(
   answer: Response,
   request: PlainRequest,
   fetch: typeof globalThis.fetch,
   options: ResilientSseOptions,
+  asker: object,
 ): Response {
   const headers = new Headers(request.headers)
   const lastEventId = idOfHeader(headers.get('last-event-id'))
@@ -50,7 +51,7 @@ export function outliving(
       return options.onRetry?.(ms)
     },
   })
-  resolved.dialled = true
+  resolved.dialledAs = asker
   resolved.onRead = (chunks, events) => {
     read = { bytes: joined(chunks.flatMap(chunk => blocks.push(chunk))), events }
   }
@@ -84,6 +85,8 @@ export function outliving(
         // Not awaited: under some fetches it never settles.
         first?.body?.cancel(reason).catch(() => {})
         void client.end('closed', undefined)
+        // A stream that was never read has not begun, and frees nothing at its end.
+        if (resolved.breaker) resolved.breaker.release(asker, performance.now())
       },
     },
     { highWaterMark: 0 },
