@@ -1,3 +1,4 @@
+import { checkGroup, checkOneOf } from '../checks.ts'
 import type { TcpOptions } from '../layers/tcp.ts'
 import { type ResilientSseOptions, resolveOptions } from '../options.ts'
 import { isEventStream } from '../outcome.ts'
@@ -58,7 +59,10 @@ export function resilientFetch(options: ResilientFetchOptions = {}): typeof glob
  */
 export function keepaliveFetch(
   tcp?: TcpOptions | false,
-  { streams = 'own' }: { streams?: 'own' | 'pooled' | undefined } = {},
+  options: { streams?: 'own' | 'pooled' | undefined } = {},
 ): typeof globalThis.fetch {
+  checkGroup('options', options, ['streams'], 'an object')
+  const { streams = 'own' } = options
+  checkOneOf('streams', streams, ['own', 'pooled'])
   return plainFetch(tcp === false ? false : resolveTcp(tcp), undefined, { streams })
 }

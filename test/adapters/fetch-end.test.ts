@@ -192,7 +192,17 @@ describe('options that cannot take effect are refused by their names:', () => {
     expect(make).toThrow(name)
   })
 
+  test.each([
+    ['options.stream', { stream: 'pooled' }],
+    ['streams', { streams: 'kept' }],
+  ])('%s of keepaliveFetch', (name, options) => {
+    const make = () => keepaliveFetch({}, options as never)
+    expect(make).toThrow(expect.objectContaining({ code: 'ERR_SSE_OPTION' }))
+    expect(make).toThrow(name)
+  })
+
   test('undefined is no option', () => {
+    expect(() => keepaliveFetch(undefined, { streams: undefined })).not.toThrow()
     expect(() => resilientFetch({ signal: undefined, resume: { store: undefined } } as never)).not.toThrow()
   })
 })
