@@ -121,6 +121,11 @@ export class Delivery {
   /** The cursor moved without an event: an id-only block, or a read that held duplicates only. */
   moved(id: string): void {
     this.#before = id
+    this.#follows(id)
+  }
+
+  /** This id needs no event: it is handled as soon as all before it is. */
+  #follows(id: string): void {
     const last = this.#unacked.at(-1)
     if (last !== undefined) last.id = id
     else if (this.#tracking !== false) this.#source.handled(id)
@@ -210,6 +215,8 @@ export class Delivery {
   /** Called just before `event` is handed out. */
   #track(event: SseEvent): void {
     if (this.#tracking === 'manual') {
+      const ahead = this.#index === 0 ? this.#settledAfter(0) : undefined
+      if (ahead !== undefined) this.#follows(ahead)
       const pending = { id: this.#settledAfter(this.#index + 1), acked: false }
       this.#unacked.push(pending)
       this.#pendingOf.set(event, pending)

@@ -104,6 +104,25 @@ describe("ack: 'manual'", () => {
     expect(handled).toEqual(['9'])
   })
 
+  test('takes a block without data ahead of the events of its read as part of what came before', async () => {
+    const { delivery, handled } = deliver('manual', '1', '#2 3')
+    const events = delivery.events()
+    const first = await events.next()
+    delivery.ack(first.value as SseEvent)
+    await events.next()
+    expect(handled).toEqual(['1', '2'])
+  })
+
+  test('holds such a block back as long as what came before is not acknowledged', async () => {
+    const { delivery, handled } = deliver('manual', '1', '#2 3')
+    const events = delivery.events()
+    const first = await events.next()
+    await events.next()
+    expect(handled).toEqual([])
+    delivery.ack(first.value as SseEvent)
+    expect(handled).toEqual(['2'])
+  })
+
   test('nothing is acknowledged by asking for more', async () => {
     const { handled } = await handedOut('1 2 3', '4 5')
     expect(handled).toEqual([])
