@@ -92,7 +92,8 @@ export const SUPPORTED_OPTIONS: Readonly<Record<string, true>> = Object.freeze(
 
 /** The options in our spelling, and for each that came in theirs (`backoff.baseMs`) how it was given. */
 export function inOurSpelling(given: object): { options: Options; givenAs: Map<string, string> } {
-  const options: Options = {}
+  // Without a prototype, so that an option of the name __proto__ is one like any other, and refused.
+  const options: Options = Object.create(null)
   const theirs: [name: string, value: unknown][] = []
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue

@@ -36,6 +36,7 @@ describe('what cannot take effect is refused by its name:', () => {
       /no such option; options has method, .*, withCredentials, .*, heartbeatTimeout, /,
     ],
     [{ constructor: 5 }, /^options\.constructor: no such option/],
+    [JSON.parse('{ "__proto__": {} }'), /^options\.__proto__: no such option/],
     [{ toString: 5 }, /^options\.toString: no such option/],
   ])('%o', (init, message) => {
     expect(refusal(init)).toMatch(message)
