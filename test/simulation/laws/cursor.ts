@@ -75,6 +75,8 @@ function shown(id: string | undefined): string {
 function walk({ fates }: Connection, from: Cursor, before: number, moves: Move[]): Cursor[] {
   let cursors = [from]
   let furthest = from
+  /** Where it has been since. */
+  let trail = [from]
   let after = before
   const possible: Cursor[] = []
   for (const { block, delivery, certain } of fates) {
@@ -87,17 +89,22 @@ function walk({ fates }: Connection, from: Cursor, before: number, moves: Move[]
       if (block.id === from.id) furthest = from
       const { id } = furthest
       if (cursors[0]?.id === id || id === undefined) continue
-      // Only where such a block came in the same read is it known in time that it was replayed, too.
-      cursors = distinct([furthest, ...cursors.map(cursor => moved(cursor, id))])
+      // Only of those that came in the same read is it known in time that they were replayed, too.
+      cursors = distinct([furthest, ...trail.map(cursor => moved(cursor, id))])
+      trail = cursors
       moves.push({ id, after })
       continue
     }
     const { id } = block
     if (id !== undefined) {
       cursors = cursors.map(cursor => moved(cursor, id))
+      trail = [...trail, ...cursors]
       moves.push({ id, after })
     }
-    if (delivery !== undefined) furthest = cursors[0] as Cursor
+    if (delivery !== undefined) {
+      furthest = cursors[0] as Cursor
+      trail = cursors
+    }
   }
   return distinct([...possible, ...cursors])
 }
