@@ -32,6 +32,12 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
+for (const name of ['runs', 'seed', 'workers']) {
+  if (/^\d+$/.test(values[name])) continue
+  console.error(`--${name} takes a whole number\n${USAGE}`)
+  process.exit(2)
+}
+
 if (values.help) console.log(USAGE)
 else if (values['check-mutants']) process.exitCode = await checkMutants()
 else if (values.mutants) process.exitCode = await runMutants(positionals, Number(values.workers))

@@ -18,6 +18,8 @@ async function main([command, ...args]: string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch(error => {
-  console.error(error instanceof FlagError ? error.message : error)
+  const refused = (error as { cause?: { code?: string } }).cause?.code === 'ECONNREFUSED'
+  const text = refused ? 'no server there; npm run mcp:server starts one' : error
+  console.error(error instanceof FlagError ? error.message : text)
   process.exitCode = error instanceof FlagError ? 2 : 1
 })
