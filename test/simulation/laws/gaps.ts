@@ -73,13 +73,12 @@ function checkIgnored(
   const count = told.filter(({ reason }) => reason === 'cursor-ignored').length
   const { ids } = schedule.log
   const ahead = request.asked !== undefined && sent.cursor >= 0 && sent.start < sent.cursor
+  const received = connections.slice(0, index).flatMap(({ fates: earlier }) => earlier)
   // A stream that begins with its first two events again is taken for a replay of everything.
-  const first = connections
-    .slice(0, index)
-    .flatMap(({ fates: earlier }) => earlier)
-    .filter(({ block, delivery }) => delivery && block.id)
+  const first = received.filter(({ block, delivery }) => delivery && block.id)
   // Behind an id that no header can carry an older one was asked for: what follows that is ahead of the cursor.
-  const older = schedule.log.entries.includes('unsendable') && first.at(-1)?.block.id !== request.asked
+  const inForce = received.findLast(({ block }) => block.id)?.block.id
+  const older = schedule.log.entries.includes('unsendable') && inForce !== request.asked
   const replayed = fates.filter(({ block }) => block.id && block.data !== undefined)
   const beginsAnew =
     replayed.length > 1 &&
