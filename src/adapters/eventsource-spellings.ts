@@ -66,7 +66,7 @@ const ANOTHER_FETCH = 'give a fetch that adds it: (input, init) => fetch(input, 
 export const REFUSED: Readonly<Options> = {
   Transport: 'every request goes through fetch; give another one as fetch',
   agent: 'an http.Agent does not fit fetch; see tcp and dispatcher',
-  createConnection: 'connections are made by undici; see tcp.connect and dispatcher',
+  createConnection: 'this package makes its own connections; see tcp.connect and dispatcher',
   eventSourceClass: 'the stream is read by this package itself',
   logger: 'nothing is logged; see onLifecycle',
   // extended-eventsource hands them to the Request that it makes.
