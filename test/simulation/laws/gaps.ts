@@ -117,11 +117,12 @@ function checkReused(
   if (ids !== 'renumbered' || schedule.options.dedupe === 'off') return
   if (count > 1) say('no false gap', 'ids-reused more than once')
   // Each response counts from 1, and the first of its events has a number that was delivered before.
-  const before = connections
-    .slice(0, index)
-    .some(({ fates }) => fates.some(({ delivery, block }) => delivery && block.id === '1'))
-  const again = connections[index]?.fates.some(({ delivery, block }) => delivery && block.id === '1')
-  if (count === 0 && before && again) say('gaps are told', 'number 1 came again for another event')
+  const numbersOne = ({ fates }: Connection) =>
+    fates.flatMap(({ delivery, block }) => (delivery && block.id === '1' ? [block.data] : []))
+  const before = connections.slice(0, index).flatMap(numbersOne)
+  const again = numbersOne(connections[index] as Connection)
+  if (count === 0 && before.length > 0 && again.some(data => !before.includes(data)))
+    say('gaps are told', 'number 1 came again for another event')
 }
 
 /** With `isNext` each step that is not one is told, with its two ids. */
