@@ -72,17 +72,18 @@ export class Intake {
 
   /** Layer 5, and what it and `isNext` know of gaps. With `onGap: 'throw'` the batch stops short of one. */
   withoutDuplicates(batch: Batch, before: string | undefined): Batch {
-    const sifted = this.#sieve?.sift(batch) ?? { batch, dropped: [], gap: undefined }
+    const sifted = this.#sieve?.sift(batch) ?? { batch, dropped: [], gaps: [] }
     for (const id of sifted.dropped) {
       this.#run ??= { count: 0, firstId: id, lastId: id }
       this.#run.count++
       this.#run.lastId = id
     }
     if (sifted.batch.events.length > 0) this.endRun()
-    const { gap } = sifted
-    if (gap !== undefined) this.#gap({ reason: gap.reason, after: before, before: gap.before }, gap.at)
+    for (const { reason, before: next, at } of sifted.gaps) {
+      if (this.#fatal === undefined) this.#gap({ reason, after: before, before: next }, at)
+    }
     // What follows by another numbering is not told a second time, as skipped.
-    const anewAt = gap?.reason === 'ids-reused' ? gap.at : undefined
+    const anewAt = sifted.gaps.find(({ reason }) => reason === 'ids-reused')?.at
     if (this.cursor.checksOrder) this.#checkOrder(sifted.batch, anewAt)
     if (this.progress !== 'news') this.#judgeProgress(sifted.batch)
     return this.#fatal === undefined ? sifted.batch : firstOf(sifted.batch, this.#fatal.at)

@@ -10,11 +10,11 @@ export interface Sifted {
   batch: Batch
   /** Ids of the duplicates that were dropped, in order. */
   dropped: readonly string[]
-  /** `at`: how many of the delivered events come before it. */
-  gap: { reason: GapReason; before: string; at: number } | undefined
+  /** In order, one of a kind. `at`: how many of the delivered events come before it. */
+  gaps: readonly { reason: GapReason; before: string; at: number }[]
 }
 
-const NONE: readonly string[] = []
+const NONE: readonly never[] = []
 
 interface Judgement {
   known: boolean
@@ -74,10 +74,10 @@ export class Sieve {
     const filter = this.#filter
     if (filter === undefined || !this.#dedupe.armed) {
       this.#remember(events)
-      return { batch, dropped: NONE, gap: undefined }
+      return { batch, dropped: NONE, gaps: NONE }
     }
     const dropped: number[] = []
-    let gap: Sifted['gap']
+    const gaps: { reason: GapReason; before: string; at: number }[] = []
     for (let index = 0; index < events.length; index++) {
       const event = events[index] as SseEvent
       const { id } = event
@@ -88,7 +88,8 @@ export class Sieve {
         continue
       }
       const { known, reason } = this.#judge(event, id)
-      if (reason !== undefined) gap ??= { reason, before: id, at: index - dropped.length }
+      if (reason !== undefined && !gaps.some(gap => gap.reason === reason))
+        gaps.push({ reason, before: id, at: index - dropped.length })
       if (known) dropped.push(index)
     }
     const kept = dropped.length > 0 ? this.#without(batch, dropped) : batch
@@ -97,7 +98,7 @@ export class Sieve {
       this.#current = cursorAfter(batch, events.length, true) ?? this.#current
     }
     this.#remember(kept.events)
-    return { batch: kept, dropped: dropped.map(index => (events[index] as SseEvent).id as string), gap }
+    return { batch: kept, dropped: dropped.map(index => (events[index] as SseEvent).id as string), gaps }
   }
 
   #judge(event: SseEvent, id: string): Judgement {

@@ -30,10 +30,10 @@ class Stream {
     const delivered: SseEvent[] = []
     for (let from = 0; from < sent.length; from += readSize) {
       const read = sent.slice(from, from + readSize)
-      const { batch, dropped, gap } = this.sieve.sift({ events: read, cursorMoves: [] })
+      const { batch, dropped, gaps } = this.sieve.sift({ events: read, cursorMoves: [] })
       delivered.push(...batch.events)
       this.dropped += dropped.length
-      if (gap !== undefined) this.gaps.push(`${gap.reason} ${gap.before}`)
+      this.gaps.push(...gaps.map(({ reason, before }) => `${reason} ${before}`))
       this.cursor = read.findLast(({ id }) => id !== undefined)?.id ?? this.cursor
     }
     return delivered
@@ -207,6 +207,13 @@ test('a block without data behind an event that has no id was replayed, too, whe
   expect(first.batch.cursorMoves).toEqual([{ id: '1', at: 1 }])
   const second = sieve.sift({ events: [event(2)], cursorMoves: [] })
   expect(second.batch).toEqual({ events: [], cursorMoves: [{ id: '3', at: 0 }] })
+})
+
+test('two gaps in one read are both told, in their order', () => {
+  const stream = new Stream()
+  stream.connection(events(1, 5))
+  stream.connection([event(1), event(2), event(3, 'other'), event(4, 'other')])
+  expect(stream.gaps).toEqual(['cursor-ignored 2', 'ids-reused 3'])
 })
 
 test('blocks without data in the middle of a replay move no cursor, not even for a moment', () => {
