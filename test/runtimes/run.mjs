@@ -13,19 +13,19 @@ import { installTarball, packTarball } from '../package/packed.mjs'
 const here = fileURLToPath(new URL('.', import.meta.url))
 install(here)
 
-/** The executable of this platform, in the package that npm chose for it. */
-function binary(scope, file) {
+/** The executable of this platform: in the package that npm chose for it, or where an install script has moved it to. */
+function binary(scope, file, moved) {
   const folder = join(here, 'node_modules', scope)
-  const [found] = existsSync(folder) ? readdirSync(folder) : []
-  return found && join(folder, found, file)
+  const chosen = existsSync(folder) ? readdirSync(folder).map(name => join(folder, name, file)) : []
+  return [...chosen, join(here, 'node_modules', moved)].find(path => existsSync(path))
 }
 
 const RUNTIMES = [
   { name: 'Node', command: process.execPath, args: [] },
-  { name: 'Bun', command: binary('@oven', 'bin/bun'), args: ['run'] },
+  { name: 'Bun', command: binary('@oven', 'bin/bun', 'bun/bin/bun.exe'), args: ['run'] },
   {
     name: 'Deno',
-    command: binary('@deno', 'deno'),
+    command: binary('@deno', 'deno', 'deno/deno'),
     args: ['run', '--allow-all', '--node-modules-dir=manual'],
   },
 ]
