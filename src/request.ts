@@ -105,7 +105,8 @@ async function firstHop(options: ResolvedOptions, context: RequestContext, url: 
   return { url, method: options.method, userHeaders: toHeaders(given), protocolHeaders, body, cursorInUrl }
 }
 
-function openTimeout(ms: number, written: boolean): SseError {
+/** No headers in time. `written`: the request had left. */
+export function openTimeout(ms: number, written: boolean): SseError {
   const what = written ? 'No response headers' : 'No connection'
   return new SseError('ERR_SSE_OPEN_TIMEOUT', `${what} within openTimeoutMs, ${ms}`, { retryable: true })
 }

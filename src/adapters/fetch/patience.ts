@@ -1,5 +1,5 @@
-import { SseError } from '../../errors.ts'
 import { initOf, type PlainRequest } from '../../plain-request.ts'
+import { openTimeout } from '../../request.ts'
 
 /** Sends the request and gives it up when no headers come in time. */
 export async function withinOpenTimeout(
@@ -8,10 +8,7 @@ export async function withinOpenTimeout(
   fetch: typeof globalThis.fetch,
 ): Promise<Response> {
   const limit = new AbortController()
-  const timer = setTimeout(() => {
-    const text = `No response headers within openTimeoutMs, ${ms}`
-    limit.abort(new SseError('ERR_SSE_OPEN_TIMEOUT', text, { retryable: true }))
-  }, ms)
+  const timer = setTimeout(() => limit.abort(openTimeout(ms, true)), ms)
   const given = request.rest.signal
   const signal = given ? AbortSignal.any([given, limit.signal]) : limit.signal
   try {
