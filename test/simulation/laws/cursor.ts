@@ -35,12 +35,14 @@ function checkDials(one: Case, life: Life, report: Report): Move[] {
   let possible: Cursor[] = [moved({ id: undefined, sendable: undefined }, life.stored)]
   if (life.stored !== undefined) moves.push({ id: life.stored, after: 0 })
   let deliveries = 0
+  const read = (connection: Connection) => {
+    possible = distinct(possible.flatMap(cursor => walk(connection, cursor, deliveries, moves)))
+    deliveries += connection.fates.filter(({ delivery }) => delivery !== undefined).length
+  }
   let next = 0
   for (const dial of dials) {
     for (; next < connections.length && (connections[next] as Connection).request.seq < dial.seq; next++) {
-      const connection = connections[next] as Connection
-      possible = distinct(possible.flatMap(cursor => walk(connection, cursor, deliveries, moves)))
-      deliveries += connection.fates.filter(({ delivery }) => delivery !== undefined).length
+      read(connections[next] as Connection)
     }
     const expected = resumes ? possible.map(({ sendable }) => sendable) : [undefined]
     if (!expected.includes(dial.asked)) {
@@ -53,10 +55,7 @@ function checkDials(one: Case, life: Life, report: Report): Move[] {
     if (resumes) possible = possible.filter(({ sendable }) => sendable === dial.asked)
     if (possible.length === 0) possible = [{ id: dial.asked, sendable: dial.asked }]
   }
-  for (const connection of connections.slice(next)) {
-    walk(connection, possible[0] as Cursor, deliveries, moves)
-    deliveries += connection.fates.filter(({ delivery }) => delivery !== undefined).length
-  }
+  connections.slice(next).forEach(read)
   return moves
 }
 
