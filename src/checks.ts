@@ -1,8 +1,13 @@
 import { SseError } from './errors.ts'
 
+/** Refuses an option with its name and the reason. */
+export function refuseOption(name: string, why: string): never {
+  throw new SseError('ERR_SSE_OPTION', `${name}: ${why}`)
+}
+
 /** Refuses a bad option with its name, the value and what is allowed. */
 export function refuse(name: string, value: unknown, allowed: string): never {
-  throw new SseError('ERR_SSE_OPTION', `${name}: ${describe(value)} is not ${allowed}`)
+  refuseOption(name, `${describe(value)} is not ${allowed}`)
 }
 
 /** The value as a text; of what may hold secrets or be long, its type. */
@@ -59,7 +64,7 @@ export function checkGroup(
     if (known.includes(key)) continue
     const meant = elsewhere(key)
     const hint = meant === undefined ? `${name} has ${known.join(', ')}` : `did you mean ${meant}?`
-    throw new SseError('ERR_SSE_OPTION', `${name}.${key}: no such option; ${hint}`)
+    refuseOption(`${name}.${key}`, `no such option; ${hint}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { refuseOption } from './checks.ts'
 import { SseError } from './errors.ts'
 import { type Batch, CursorWalk, cursorAfter, type SseEvent } from './event.ts'
 
@@ -140,10 +141,7 @@ export class Delivery {
   ack(event: object): void {
     const pending = this.#pendingOf.get(event)
     if (pending === undefined) {
-      throw new SseError(
-        'ERR_SSE_OPTION',
-        "ack: not an event that this stream handed out with resume: { ack: 'manual' }",
-      )
+      refuseOption('ack', "not an event that this stream handed out with resume: { ack: 'manual' }")
     }
     pending.acked = true
     let done = 0

@@ -1,5 +1,12 @@
-import { checkFunction, checkGroup, checkNumber, checkOneOf, refuse, withDefaults } from './checks.ts'
-import { SseError } from './errors.ts'
+import {
+  checkFunction,
+  checkGroup,
+  checkNumber,
+  checkOneOf,
+  refuse,
+  refuseOption,
+  withDefaults,
+} from './checks.ts'
 import { toHeaders } from './http.ts'
 import { BACKOFF_DEFAULTS, type BackoffOptions, type ResolvedBackoff } from './layers/backoff.ts'
 import { BREAKER_DEFAULTS, Breaker, type BreakerOptions, type ResolvedBreaker } from './layers/breaker.ts'
@@ -55,7 +62,7 @@ export function resolveResume(given: ResumeOptions | undefined, headers: unknown
       refuse(`resume.${name}`, resume[name], 'a string')
   }
   if (/[\0\r\n]/.test(resume.lastEventId ?? '')) {
-    throw new SseError('ERR_SSE_OPTION', 'resume.lastEventId: no event id contains NUL, CR or LF')
+    refuseOption('resume.lastEventId', 'no event id contains NUL, CR or LF')
   }
   if (resume.isNext !== undefined && typeof resume.isNext !== 'function') {
     checkOneOf('resume.isNext', resume.isNext, ['decimal'], ['a function'])
@@ -65,10 +72,7 @@ export function resolveResume(given: ResumeOptions | undefined, headers: unknown
     refuse('resume.store', store, 'an object with load() and save(), such as fileStore(path)')
   }
   if (typeof headers !== 'function' && toHeaders(headers as HeadersOption).has('last-event-id')) {
-    throw new SseError(
-      'ERR_SSE_OPTION',
-      'headers: Last-Event-ID would stop the cursor; use resume.lastEventId',
-    )
+    refuseOption('headers', 'Last-Event-ID would stop the cursor; use resume.lastEventId')
   }
   return resume
 }

@@ -1,3 +1,4 @@
+import { refuseOption } from './checks.ts'
 import { SseError } from './errors.ts'
 import type { HeadersOption } from './options.ts'
 
@@ -16,13 +17,13 @@ export function parseUrl(given: unknown): URL {
   try {
     url = new URL(String(given))
   } catch {
-    throw new SseError('ERR_SSE_OPTION', 'url: not an absolute URL')
+    refuseOption('url', 'not an absolute URL')
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new SseError('ERR_SSE_OPTION', `url: ${url.protocol} is not http: or https:`)
+    refuseOption('url', `${url.protocol} is not http: or https:`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new SseError('ERR_SSE_OPTION', 'url: holds credentials; send them as headers: { authorization }')
+    refuseOption('url', 'holds credentials; send them as headers: { authorization }')
   }
   url.hash = ''
   return url

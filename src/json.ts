@@ -1,3 +1,4 @@
+import { refuseOption } from './checks.ts'
 import { SseError } from './errors.ts'
 import type { SseEvent } from './event.ts'
 
@@ -34,7 +35,7 @@ export function jsonEvents<Output>(
 ): AsyncIterableIterator<JsonEvent<Output>, undefined> {
   if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
     const those = 'zod 3.24, valibot 1 and arktype 2, or newer, make them'
-    throw new SseError('ERR_SSE_OPTION', `json: not a Standard Schema, which has '~standard' (${those})`)
+    refuseOption('json', `not a Standard Schema, which has '~standard' (${those})`)
   }
   const iterator = {
     async next(): Promise<IteratorResult<JsonEvent<Output>, undefined>> {

@@ -1,6 +1,14 @@
 import type { Dispatcher } from 'undici'
-import { checkBoolean, checkFunction, checkGroup, checkNumber, refuse, withDefaults } from './checks.ts'
-import { SseError } from './errors.ts'
+import {
+  checkBoolean,
+  checkFunction,
+  checkGroup,
+  checkNumber,
+  refuse,
+  refuseOption,
+  withDefaults,
+} from './checks.ts'
+import type { SseError } from './errors.ts'
 import {
   GROUPS,
   resolveBackoff,
@@ -214,7 +222,7 @@ export function resolveOptions(url: UrlOption, given: ResilientSseOptions | unde
   const repeatable = IDEMPOTENT.has(method) || typeof options.body === 'function'
   if (options.maxConnectionMs !== undefined && !repeatable) {
     const why = `${method} is sent again only with body as a function`
-    throw new SseError('ERR_SSE_OPTION', `maxConnectionMs: cannot take effect, because ${why}`)
+    refuseOption('maxConnectionMs', `cannot take effect, because ${why}`)
   }
   return {
     ...options,

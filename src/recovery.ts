@@ -1,3 +1,4 @@
+import { refuseOption } from './checks.ts'
 import { SseCircuitOpenError, SseError } from './errors.ts'
 import type { Failure, Progress } from './failure.ts'
 import { Backoff, clampServerDelay } from './layers/backoff.ts'
@@ -118,10 +119,7 @@ export class Recovery {
     if (verdict === undefined) return
     if (typeof verdict !== 'boolean') {
       ignoreRejection(verdict)
-      throw new SseError(
-        'ERR_SSE_OPTION',
-        'isRetryable: returned neither true, false nor undefined (a promise is none)',
-      )
+      refuseOption('isRetryable', 'returned neither true, false nor undefined (a promise is none)')
     }
     error.retryable = verdict
   }

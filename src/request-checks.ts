@@ -1,4 +1,4 @@
-import { refuse } from './checks.ts'
+import { refuse, refuseOption } from './checks.ts'
 import { SseError } from './errors.ts'
 import { mayHaveBody, toHeaders } from './http.ts'
 import { checkDispatcher } from './layers/tcp.ts'
@@ -13,13 +13,10 @@ export function checkRequest(options: ResilientSseOptions & { method: string }):
   if (['CONNECT', 'TRACE', 'TRACK'].includes(method)) refuse('method', method, 'a method that fetch allows')
   const { body, headers } = options
   if (body !== undefined && body !== null && !mayHaveBody(method)) {
-    throw new SseError('ERR_SSE_OPTION', `body: ${method} has none; set method`)
+    refuseOption('body', `${method} has none; set method`)
   }
   if (body instanceof ReadableStream) {
-    throw new SseError(
-      'ERR_SSE_OPTION',
-      'body: a stream can be sent once only; give a function that makes a new one',
-    )
+    refuseOption('body', 'a stream can be sent once only; give a function that makes a new one')
   }
   if (body !== undefined && body !== null && typeof body !== 'function' && !isBody(body)) {
     refuse('body', body, 'a string, bytes, a Blob, FormData, URLSearchParams, or a function that gives one')
@@ -48,12 +45,9 @@ export function checkConnections(options: ResilientSseOptions): void {
   if (options.dispatcher !== undefined) checkDispatcher(options.dispatcher)
   for (const owner of ['fetch', 'dispatcher'] as const) {
     if (options[owner] === undefined || !options.tcp) continue
-    throw new SseError(
-      'ERR_SSE_OPTION',
-      `tcp: cannot take effect beside ${owner}, which makes its own connections`,
-    )
+    refuseOption('tcp', `cannot take effect beside ${owner}, which makes its own connections`)
   }
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
-    throw new SseError('ERR_SSE_OPTION', 'dispatcher: cannot take effect beside fetch; bind it to that fetch')
+    refuseOption('dispatcher', 'cannot take effect beside fetch; bind it to that fetch')
   }
 }

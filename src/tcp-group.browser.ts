@@ -1,11 +1,8 @@
-import { SseError } from './errors.ts'
+import { refuseOption } from './checks.ts'
 
 export const TCP_NAMES: string[] = []
 
 export function resolveTcp(given: unknown): object {
   if (given === undefined) return {}
-  throw new SseError(
-    'ERR_SSE_OPTION',
-    'tcp: cannot take effect here: the fetch of the platform makes its own connections',
-  )
+  refuseOption('tcp', 'cannot take effect here: the fetch of the platform makes its own connections')
 }

@@ -1,5 +1,4 @@
-import { checkBoolean, checkGroup, checkNumber, checkObject, withDefaults } from './checks.ts'
-import { SseError } from './errors.ts'
+import { checkBoolean, checkGroup, checkNumber, checkObject, refuseOption, withDefaults } from './checks.ts'
 import { type ResolvedTcp, TCP_DEFAULTS, type TcpOptions } from './layers/tcp.ts'
 
 export const TCP_NAMES = [...Object.keys(TCP_DEFAULTS), 'proxy', 'connect']
@@ -16,11 +15,11 @@ export function resolveTcp(given: TcpOptions | undefined): ResolvedTcp {
   if (tcp.connect !== undefined) checkObject('tcp.connect', tcp.connect, 'an object')
   const { proxy } = tcp
   if (!tcp.noDelay && proxy !== undefined) {
-    throw new SseError('ERR_SSE_OPTION', 'tcp.noDelay: false cannot take effect beside proxy')
+    refuseOption('tcp.noDelay', 'false cannot take effect beside proxy')
   }
   if (proxy !== undefined && proxy !== 'env' && !isProxyUrl(proxy)) {
     // Not repeated: it may hold a password.
-    throw new SseError('ERR_SSE_OPTION', "tcp.proxy: not an http(s) or socks5 URL, and not 'env'")
+    refuseOption('tcp.proxy', "not an http(s) or socks5 URL, and not 'env'")
   }
   return tcp
 }
