@@ -7,6 +7,7 @@ export type HeaderFields = Record<string, string | readonly string[] | null>
 export interface ParsedRequest {
   method: string
   url: string
+  httpVersion: '1.0' | '1.1'
   headers: Record<string, string>
   rawHeaders: string[]
   body: string
@@ -27,7 +28,7 @@ export function takeRequest(received: Buffer): { request: ParsedRequest; rest: B
     return undefined
   }
   const [first = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n')
-  const start = /^([!-~]+) (\S+) HTTP\/1\.[01]$/.exec(first)
+  const start = /^([!-~]+) (\S+) HTTP\/(1\.[01])$/.exec(first)
   if (start === null) throw new Error('not an HTTP/1 request')
   const headers: Record<string, string> = Object.create(null)
   const rawHeaders: string[] = []
@@ -44,8 +45,9 @@ export function takeRequest(received: Buffer): { request: ParsedRequest; rest: B
     ? takeChunked(rest)
     : takeLength(rest, Number(headers['content-length'] ?? 0))
   if (body === undefined) return undefined
-  const request = { method: start[1] ?? '', url: start[2] ?? '', headers, rawHeaders, body: body.text }
-  return { request, rest: body.rest }
+  const [, method = '', url = '', version] = start
+  const httpVersion = version === '1.0' ? version : '1.1'
+  return { request: { method, url, httpVersion, headers, rawHeaders, body: body.text }, rest: body.rest }
 }
 
 function takeLength(received: Buffer, length: number): { text: string; rest: Buffer } | undefined {

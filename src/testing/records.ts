@@ -8,6 +8,8 @@ export interface RecordedRequest {
   readonly method: string
   /** The request target as it was sent, with its query. */
   readonly url: string
+  /** A request of 1.0 is answered without chunks; its body ends with the connection. */
+  readonly httpVersion: '1.0' | '1.1'
   /** Names in lower case; of a repeated field the last value. Values as Latin-1, as they came. */
   readonly headers: Readonly<Record<string, string>>
   /** Names and values in turn, as they came. */
@@ -56,6 +58,7 @@ export interface FaultRecord {
 export class Recorder implements RecordedRequest, Meter {
   readonly method: string
   readonly url: string
+  readonly httpVersion: '1.0' | '1.1'
   readonly headers: Readonly<Record<string, string>>
   readonly rawHeaders: readonly string[]
   readonly body: string
@@ -79,6 +82,7 @@ export class Recorder implements RecordedRequest, Meter {
   ) {
     this.method = request.method
     this.url = request.url
+    this.httpVersion = request.httpVersion
     this.headers = request.headers
     this.rawHeaders = request.rawHeaders
     this.body = request.body

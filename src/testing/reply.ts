@@ -50,6 +50,8 @@ export class Reply {
     readonly dry = false,
   ) {
     this.position = ledger.after(record.lastEventId)
+    // Chunks are for 1.1 only (RFC 9112, 6.1).
+    if (record.httpVersion === '1.0') this.framing = 'close'
   }
 
   /** Sends the head of the stream unless that was done. */

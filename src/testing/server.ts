@@ -220,7 +220,7 @@ export class FaultServer {
     this.#requests.push(record)
     const script = this.#scriptFor(request.url)
     connection.meter = record
-    const keepAlive = !/\bclose\b/i.test(request.headers.connection ?? '')
+    const keepAlive = request.httpVersion === '1.1' && !/\bclose\b/i.test(request.headers.connection ?? '')
     try {
       const playing = play(script, connection, new Reply(connection, this.#ledger, record, keepAlive), this)
       this.#changed()

@@ -45,6 +45,16 @@ describe('the fault server', () => {
     expect(server.requests[0]).toMatchObject({ closedBy: 'client', status: 200, lastIndex: 99 })
   })
 
+  it('answers a request of HTTP/1.0 without chunks and ends the body with the connection', async () => {
+    await using server = await FaultServer.start({ log: { count: 2 }, otherwise: [rest(), end()] })
+    const old = dial(server.port, 'GET /events HTTP/1.0\r\nConnection: keep-alive\r\n\r\n')
+    await until(() => old.ended)
+    expect(old.text).not.toMatch(/transfer-encoding/i)
+    expect(old.text.split('\r\n\r\n')[1]).toMatch(/^id: /)
+    await read(server.url)
+    expect(server.requests.map(r => r.httpVersion)).toEqual(['1.0', '1.1'])
+  })
+
   it('records every request as it came', async () => {
     await using server = await FaultServer.start({ otherwise: [answer(200)] })
     await read(`${server.url}?a=1`, { method: 'POST', body: 'héllo' })
