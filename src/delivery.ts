@@ -201,7 +201,9 @@ export class Delivery {
 
   #handOutRest(): IteratorYieldResult<SseEvent[]> | undefined {
     const events = this.#index === 0 ? this.#batch.events : this.#batch.events.slice(this.#index)
-    if (events.length === 0) return undefined
+    const [first] = events
+    if (first === undefined) return undefined
+    if (this.#tracking === 'next') this.#track(first)
     for (const event of this.#tracking === 'manual' ? events : []) {
       this.#track(event)
       this.#index++

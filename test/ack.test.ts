@@ -35,6 +35,18 @@ describe("ack: 'next'", () => {
     expect(handled).toEqual(['3'])
   })
 
+  test.each([
+    ['an event', 'events'],
+    ['a batch', 'batches'],
+  ] as const)('acknowledges a block without data ahead of %s when that is handed out', async (_, how) => {
+    const { delivery, handled } = deliver('next', '-', '#1 2 3')
+    const items = delivery[how]()
+    await items.next()
+    expect(handled).toEqual([])
+    await items.next()
+    expect(handled).toEqual(['1'])
+  })
+
   test('leaves the event in hand unacknowledged by return()', async () => {
     const { delivery, handled } = deliver('next', '1 2 3')
     const events = delivery.events()
