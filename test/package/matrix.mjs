@@ -1,14 +1,12 @@
 // npm run test:matrix: packs the package, installs the tarball into an empty folder, and runs the fault tests against
 // what was installed, on every Node that is supported. The other versions come from the npm package `node`.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { folder, nodeBinary } from './node-binary.mjs'
 import { installTarball, packTarball } from './packed.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const cache = join(root, '.tmp', 'matrix')
-const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 /** All of them, or those of the first argument: `npm run test:matrix -- 26`. */
 const versions = (process.argv[2] ?? '20,22,24,26').split(',')
 
@@ -20,25 +18,8 @@ const run = (command, args, options = {}) =>
     ...options,
   })
 
-/** A folder that is a package of its own, so that npm installs here and not in the repository. */
-function folder(...path) {
-  const made = join(cache, ...path)
-  mkdirSync(made, { recursive: true })
-  writeFileSync(join(made, 'package.json'), '{ "private": true }\n')
-  return made
-}
-
-function nodeBinary(version) {
-  if (process.versions.node.startsWith(`${version}.`)) return process.execPath
-  const home = folder('node', version)
-  const binary = join(home, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
-  if (!existsSync(binary))
-    run(npm, ['install', '--no-audit', '--no-fund', '--no-save', `node@${version}`], { cwd: home })
-  return binary
-}
-
 const { filename, tarball, version } = packTarball(folder('packed'))
-const { path: installed } = installTarball(tarball, join(cache, 'app'))
+const { path: installed } = installTarball(tarball, folder('app'))
 console.log(`resilient-sse ${version} installed from ${filename}`)
 const failed = []
 for (const version of versions) {

@@ -1,0 +1,12 @@
+import type { Client } from './client.ts'
+import { FLOOR } from './floors.ts'
+import { OURS } from './ours.ts'
+import { PEERS } from './peers.ts'
+
+export const CLIENTS: Client[] = [...OURS, ...PEERS, FLOOR]
+
+export function clientOf(name: string): Client {
+  const client = CLIENTS.find(one => one.name === name)
+  if (client === undefined) throw new Error(`no client ${name}`)
+  return client
+}

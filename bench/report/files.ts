@@ -1,0 +1,5 @@
+import type { Benchmarks } from '../measure/store.ts'
+
+export async function report(_: Benchmarks): Promise<number> {
+  return 0
+}

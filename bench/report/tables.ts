@@ -1,0 +1,14 @@
+import { adapterTable } from '../adapters/report.ts'
+import type { Saved } from '../measure/cell.ts'
+import { throughputTable } from '../throughput/report.ts'
+
+const TABLES: Record<string, (saved: Saved<never>) => string> = {
+  throughput: throughputTable,
+  adapters: adapterTable,
+}
+
+/** The results of one cell as a table in Markdown, which reads well in a terminal, too. */
+export function tableOf(cell: string, saved: Saved): string {
+  const [group = ''] = cell.split('/', 1)
+  return TABLES[group]?.(saved as Saved<never>) ?? ''
+}

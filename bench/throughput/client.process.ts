@@ -1,0 +1,40 @@
+// One client, one stream: tells what it received, and the CPU time from the first measured event to the last.
+import { BARE_FETCH, readBytes } from '../clients/floors.ts'
+import { clientOf } from '../clients/index.ts'
+import { Checksum } from './stream.ts'
+
+interface Order {
+  client: string
+  url: string
+  events: number
+  /** Index of the event from which on time is taken. */
+  from: number
+  /** Of the body, for who reads only those. */
+  bytes: number
+}
+
+const { client, url, events, from, bytes } = JSON.parse(process.argv[2] as string) as Order
+process.once('disconnect', () => process.exit())
+let startedAt: NodeJS.CpuUsage | undefined
+
+function finish(result: object): void {
+  const { user, system } = process.cpuUsage(startedAt)
+  process.send?.({ ...result, cpuNs: (user + system) * 1_000 }, () => process.exit())
+}
+
+if (client === BARE_FETCH) {
+  await readBytes(url, bytes, () => {
+    startedAt = process.cpuUsage()
+  })
+  finish({ bytes })
+} else {
+  const checksum = new Checksum()
+  await clientOf(client).open(url, {
+    onEvent(data, id) {
+      if (startedAt === undefined && checksum.count === from) startedAt = process.cpuUsage()
+      checksum.add(data, id)
+      if (checksum.count === events) finish({ count: checksum.count, sum: checksum.sum })
+    },
+    onEnd: () => process.exit(),
+  })
+}

@@ -1,0 +1,2 @@
+export function folder(...path: string[]): string
+export function nodeBinary(version: string): string
