@@ -2,12 +2,14 @@ import { isEventStream, isTakenOver } from './accept.ts'
 import { CallRegister } from './cancelled.ts'
 import { isWithoutResume } from './era.ts'
 import { Handovers } from './handover.ts'
-import { messagesIn, requestsIn } from './messages.ts'
-import { type McpFetchOptions, resolveMcpOptions } from './options.ts'
+import { type Message, messagesIn, requestsIn } from './messages.ts'
+import { type McpFetchOptions, type McpSettings, resolveMcpOptions } from './options.ts'
+import { mayReissue, RenamedIds } from './reissue.ts'
 import { ReissuedStream } from './reissued-stream.ts'
 import { acceptsStream, type McpRequest, readRequest } from './request.ts'
 import { RequestStream, type Shared } from './request-stream.ts'
 import { resumeHeaders } from './resume-request.ts'
+import { isStale } from './stale.ts'
 import { StandaloneStream } from './standalone-stream.ts'
 
 /**
@@ -21,17 +23,21 @@ import { StandaloneStream } from './standalone-stream.ts'
 export function mcpFetch(options: McpFetchOptions = {}): typeof globalThis.fetch {
   const settings = resolveMcpOptions(options)
   const shared: Shared = { settings, register: new CallRegister(), handovers: new Handovers() }
+  const renamed = new RenamedIds()
   return async (input, init) => {
     const request = await readRequest(input, init)
     if (!acceptsStream(request.headers)) return settings.fetch(input, init)
-    if (request.method === 'POST') return post(request, shared)
+    if (request.method === 'POST') {
+      const messages = messagesIn(request.text)
+      if (isWithoutResume(request, messages)) return postAnew(request, messages, settings, renamed)
+      return post(request, messages, shared)
+    }
     return request.method === 'GET' ? get(request, shared) : settings.fetch(request.url, request.init)
   }
 }
 
 /** Messages to the server; the answer to a request may be a stream. */
-async function post(request: McpRequest, shared: Shared): Promise<Response> {
-  const messages = messagesIn(request.text)
+async function post(request: McpRequest, messages: readonly Message[], shared: Shared): Promise<Response> {
   const session = request.headers.get('mcp-session-id')
   shared.register.heed(session, messages)
   shared.handovers.heed(session, messages)
@@ -39,10 +45,29 @@ async function post(request: McpRequest, shared: Shared): Promise<Response> {
   const requests = requestsIn(messages)
   const [first] = requests
   if (!isTakenOver(request, answer) || first === undefined) return answer
-  if (isWithoutResume(request, messages))
-    return new ReissuedStream(answer, request, first, shared.settings).response
   const headers = resumeHeaders(request, answer, messages)
   return new RequestStream(answer, request, { requests, headers, mayHandOver: true }, shared).response
+}
+
+/** From 2026-07-28 on, an answer that is lost can only be asked for anew, where the request may be sent again. */
+async function postAnew(
+  request: McpRequest,
+  messages: readonly Message[],
+  settings: McpSettings,
+  renamed: RenamedIds,
+): Promise<Response> {
+  const body = renamed.cancellation(messages) ?? request.init.body
+  const sending = settings.fetch(request.url, body === undefined ? request.init : { ...request.init, body })
+  const [first, ...others] = requestsIn(messages)
+  // There are no batches: what a server makes of one is its own affair.
+  if (first === undefined || others.length > 0) return sending
+  const answer = await sending.catch(error => {
+    const isLost = isStale(error) && !request.signal?.aborted
+    if (!isLost || !mayReissue(first, settings.resendTool)) throw error
+    return undefined
+  })
+  if (answer !== undefined && !isTakenOver(request, answer)) return answer
+  return new ReissuedStream(answer, request, first, settings, renamed).response
 }
 
 /** A stream that the SDK opens: the standalone one, or one that it resumes itself. */

@@ -1,5 +1,7 @@
-import { type Message, messagesIn, type RequestId } from './messages.ts'
+import { answersIn, type Message, type RequestId } from './messages.ts'
 import type { McpSettings } from './options.ts'
+
+export const LISTEN = 'subscriptions/listen'
 
 /** Requests that read, whatever the server: to ask twice is to look twice. */
 const READ_ONLY = new Set([
@@ -12,6 +14,7 @@ const READ_ONLY = new Set([
   'resources/read',
   'completion/complete',
   'tasks/get',
+  LISTEN,
 ])
 
 /**
@@ -29,35 +32,91 @@ export class Reissue {
   id: RequestId
   readonly #text: string
   readonly #ownId: RequestId
+  readonly #renamed: RenamedIds
   #count = 0
 
-  constructor(text: string, id: RequestId) {
+  constructor(text: string, id: RequestId, renamed: RenamedIds) {
     this.#text = text
     this.#ownId = id
+    this.#renamed = renamed
     this.id = id
   }
 
-  /** The request once more. */
+  /** The request once more. Its progress token stays: it names the call to the client, and the first leg is gone. */
   next(): string {
     this.id = `${this.#ownId}~${++this.#count}`
+    this.#renamed.set(this.#ownId, this.id)
     return JSON.stringify({ ...JSON.parse(this.#text), id: this.id })
   }
 
   /** What the server says, as if the first request had been answered. */
   mappedBack(message: Message): Message {
-    return message.method === undefined && message.id === this.id ? { ...message, id: this.#ownId } : message
+    if (message.method === undefined)
+      return message.id === this.id ? { ...message, id: this.#ownId } : message
+    return withRequestId(message, id => (id === this.id ? this.#ownId : id))
   }
 }
 
+/** More are kept only of requests that are long over. */
+const MAX_RENAMED = 1_000
+
+/** The ids that requests have on the server, where they were sent again: a cancellation has to name those. */
+export class RenamedIds {
+  readonly #ids = new Map<RequestId, RequestId>()
+
+  set(own: RequestId, now: RequestId): void {
+    this.#ids.delete(own)
+    const oldest = this.#ids.keys().next()
+    if (this.#ids.size >= MAX_RENAMED && !oldest.done) this.#ids.delete(oldest.value)
+    this.#ids.set(own, now)
+  }
+
+  /** The text of a cancellation as the server understands it; `undefined` for any other message. */
+  cancellation(messages: readonly Message[]): string | undefined {
+    const [message] = messages
+    const id = message?.params?.requestId as RequestId
+    if (message === undefined || message.method !== CANCELLED || !this.#ids.has(id)) return undefined
+    return JSON.stringify(withRequestId(message, own => this.#ids.get(own) ?? own))
+  }
+}
+
+const CANCELLED = 'notifications/cancelled'
+
+function withRequestId(message: Message, mapped: (id: RequestId) => RequestId): Message {
+  if (message.method !== CANCELLED) return message
+  return {
+    ...message,
+    params: { ...message.params, requestId: mapped(message.params?.requestId as RequestId) },
+  }
+}
+
+/** Answers that ask to come again, whatever their body says. */
+const COME_AGAIN = new Set([408, 425, 429, 502, 503, 504])
+
 /**
  * An answer as a stream: a request that is sent again may be answered by plain JSON this time, an error of the protocol
- * included.
+ * included. What does not name the request is none: a gateway's own error, or one that could not be attributed.
  */
-export async function asStream(answer: Response): Promise<Response> {
-  if (!/^application\/json\b/i.test(answer.headers.get('content-type') ?? '')) return answer
+export async function asStream(answer: Response, id: RequestId): Promise<Response> {
+  const { status, headers } = answer
+  if (COME_AGAIN.has(status) || !/^application\/json\b/i.test(headers.get('content-type') ?? ''))
+    return answer
   const text = await answer.text()
-  const isMessage = messagesIn(text).some(({ result, error }) => result !== undefined || error !== undefined)
-  if (!isMessage) return new Response(null, { status: answer.status, headers: answer.headers })
-  const headers = { 'content-type': 'text/event-stream' }
-  return new Response(`data: ${JSON.stringify(JSON.parse(text))}\n\n`, { headers })
+  if (!answersIn(text).includes(id)) return new Response(null, { status, headers })
+  const asEvent = { 'content-type': 'text/event-stream' }
+  return new Response(`data: ${JSON.stringify(JSON.parse(text))}\n\n`, { headers: asEvent })
+}
+
+/**
+ * A redirect that the request may follow as it is: within its origin, which alone may see its credentials, and still a
+ * POST. There is no GET in this revision.
+ */
+export function redirectedWithin(origin: string, answer: Response, url: URL): Response {
+  const { status } = answer
+  if (![301, 302, 303, 307, 308].includes(status)) return answer
+  const location = answer.headers.get('location') ?? ''
+  const isOwn = URL.canParse(location, url) && new URL(location, url).origin === origin
+  if (isOwn && (status === 307 || status === 308)) return answer
+  answer.body?.cancel().catch(() => {})
+  return new Response(null, { status })
 }

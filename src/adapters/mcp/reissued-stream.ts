@@ -5,15 +5,20 @@ import { engineFor } from './engine.ts'
 import { blockOf, messageBlock } from './frames.ts'
 import { Legs } from './legs.ts'
 import { type Message, messagesIn, type RequestId } from './messages.ts'
-import type { McpSettings } from './options.ts'
+import type { McpSettings, McpStream } from './options.ts'
 import { patience } from './patience.ts'
-import { asStream, mayReissue, Reissue } from './reissue.ts'
+import { asStream, LISTEN, mayReissue, Reissue, type RenamedIds, redirectedWithin } from './reissue.ts'
 import type { McpRequest } from './request.ts'
 import { type LostReason, settle } from './settle.ts'
 import { Subscription } from './subscription.ts'
 import { verdictOn } from './verdict.ts'
 
 const HOUR_MS = 3_600_000
+/**
+ * A POST has no limit but its caller's: its answer may be JSON that comes when the work is done, and to close the leg
+ * would cancel the work. This is the longest that an engine can be told.
+ */
+const NO_OPEN_TIMEOUT_MS = 600_000
 
 /** The answer to a POST of the 2026 revision: it cannot be resumed, so what may be asked twice is asked again. */
 export class ReissuedStream implements StreamRules {
@@ -29,22 +34,37 @@ export class ReissuedStream implements StreamRules {
   #lost: LostReason = 'ended'
 
   constructor(
-    answer: Response,
+    /** `undefined` when the connection broke before the answer began. */
+    answer: Response | undefined,
     request: McpRequest,
     message: Message & { id: RequestId; method: string },
     settings: McpSettings,
+    renamed: RenamedIds,
   ) {
     const { id, method } = message
-    const { heartbeat, backoff, breaker, fetch, resendTool } = settings
+    const { heartbeat, backoff, breaker, fetch, openTimeoutMs, resendTool } = settings
+    const stream: McpStream = {
+      kind: method === LISTEN ? 'standalone' : 'request',
+      ids: [id],
+      methods: [method],
+      sessionId: undefined,
+    }
     this.#id = id
-    this.#reissue = new Reissue(request.text ?? '', id)
-    this.#subscription = method === 'subscriptions/listen' ? new Subscription(id) : undefined
-    this.#mayReissue = this.#subscription !== undefined || mayReissue(message, resendTool)
+    this.#reissue = new Reissue(request.text ?? '', id, renamed)
+    this.#subscription =
+      method === LISTEN
+        ? new Subscription(id, () => {
+            const gap = { type: 'gap', reason: 'no-cursor', after: undefined, before: undefined } as const
+            settings.tell({ ...gap, at: Date.now() }, stream)
+          })
+        : undefined
+    this.#mayReissue = mayReissue(message, resendTool)
     this.#budget = new Budget(this.#subscription ? Number.POSITIVE_INFINITY : backoff.maxAttempts)
     this.#legs = new Legs(answer, async (url, init) => {
       const sent: RequestInit = { ...request.init, body: this.#reissue.next() }
       if (init?.signal) sent.signal = init.signal
-      return asStream(await fetch(url, sent))
+      const next = redirectedWithin(request.url.origin, await fetch(url, sent), new URL(String(url)))
+      return asStream(next, this.#reissue.id)
     })
     this.#body = new SurvivingBody(this, request.signal)
     engineFor({
@@ -52,17 +72,17 @@ export class ReissuedStream implements StreamRules {
       headers: new Headers(),
       legs: this.#legs,
       body: this.#body,
-      settings,
-      stream: {
-        kind: this.#subscription ? 'standalone' : 'request',
-        ids: [id],
-        methods: [method],
-        sessionId: undefined,
+      settings: {
+        ...settings,
+        // Event ids mean nothing here: a server may number each answer from 1.
+        dedupe: false,
+        openTimeoutMs: this.#subscription ? openTimeoutMs : NO_OPEN_TIMEOUT_MS,
       },
+      stream,
       onOpen: () => {},
       own: {
-        // A read that is done again misses nothing.
-        resume: this.#subscription ? {} : false,
+        // No cursor is ever sent. A read that is done again misses nothing, and what a subscription misses is told here.
+        resume: false,
         heartbeat: patience(heartbeat, () => false),
         backoff: {
           ...backoff,
@@ -81,14 +101,17 @@ export class ReissuedStream implements StreamRules {
     if (event.data === '') return ''
     const messages = messagesIn(event.data)
     if (messages.length === 0) return blockOf(event, false)
-    const told = messages.flatMap(message => {
-      const own = this.#reissue.mappedBack(message)
-      if (own.method === undefined && own.id === this.#id) this.#finished = true
-      return this.#subscription?.told(own) ?? [own]
-    })
+    const told = messages
+      .map(message => this.#reissue.mappedBack(message))
+      .flatMap(message => this.#subscription?.told(message) ?? [message])
+    if (told.some(({ method, id }) => method === undefined && id === this.#id)) this.#finished = true
     // That a subscription is acknowledged is what a flapping server says each time.
     if (this.#subscription === undefined) this.#budget.progress()
-    return told.map(messageBlock).join('')
+    const text = told.map(messageBlock).join('')
+    if (!this.#subscription?.isNarrowed || this.#finished) return text
+    this.#finished = true
+    this.#lost = 'narrowed'
+    return text + this.lastWords(undefined)
   }
 
   isFinished(): boolean {

@@ -14,6 +14,8 @@ export type LostReason =
   | 'session-lost'
   /** The server wants other credentials (401, 403). */
   | 'unauthorized'
+  /** A subscription that was entered again would tell less than the server had agreed to. */
+  | 'narrowed'
   /** Too many attempts in a row brought no event. */
   | 'exhausted'
   /** The server ended the stream for good (204), with no answer in it. */
@@ -43,6 +45,7 @@ const WORDS: Record<LostReason, string> = {
   'not-resent': 'the stream broke, and a request that may have run is not sent again',
   'session-lost': 'the server has lost the session',
   unauthorized: 'the server wants other credentials',
+  narrowed: 'the server no longer tells all that it had agreed to tell',
   exhausted: 'the stream broke again and again',
   ended: 'the server ended the stream without an answer',
 }

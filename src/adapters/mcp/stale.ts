@@ -19,7 +19,8 @@ export function againWhenStale(
   }
 }
 
-function isStale(error: unknown): boolean {
+/** Whether a connection was made, and broke before the answer began. */
+export function isStale(error: unknown): boolean {
   for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth++)
     if ('code' in link && STALE.has(String(link.code))) return true
   return false

@@ -105,6 +105,11 @@ export class LegWriter {
     setTimeout(() => (this.#response.socket as Socket | null)?.resetAndDestroy(), 20)
   }
 
+  /** Breaks the connection before anything is answered. */
+  drop(): void {
+    ;(this.#response.socket as Socket | null)?.resetAndDestroy()
+  }
+
   pause(ms: number): Promise<void> {
     return new Promise(resolve => setTimeout(resolve, ms))
   }
