@@ -26,9 +26,13 @@ const HOLD_MS = 5
 
 /** The stream of bytes that the SDK reads in place of a connection's own. */
 export class SurvivingBody {
-  readonly stream: ReadableStream<Uint8Array>
+  /** What the SDK reads, or will read when it comes for it. */
+  stream!: ReadableStream<Uint8Array>
   #controller!: ReadableStreamDefaultController<Uint8Array>
+  #pulling: Promise<void> | undefined
   #over = false
+  /** The end came, and there is nothing to be said of it. */
+  isSilent = false
   readonly #signal: AbortSignal | undefined
   readonly #rules: StreamRules
   #engine!: ResilientSse
@@ -39,12 +43,17 @@ export class SurvivingBody {
   constructor(rules: StreamRules, signal: AbortSignal | undefined) {
     this.#rules = rules
     this.#signal = signal
+    this.#begin()
+  }
+
+  #begin(): void {
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: controller => {
           this.#controller = controller
         },
-        pull: () => this.#pull(),
+        // One that was begun for the stream before this one goes on.
+        pull: () => (this.#pulling ??= this.#pull().finally(() => (this.#pulling = undefined))),
         cancel: () => {
           this.#end()
           return this.#engine.close()
@@ -68,10 +77,20 @@ export class SurvivingBody {
     if (!this.#over && text !== '') this.#controller.enqueue(encode(text))
   }
 
+  /** Ends the SDK's stream, which then has to come for another one; what each of them is told last and first. */
+  handOver(last: string, first: string): void {
+    if (this.#over) return
+    this.write(last)
+    this.#controller.close()
+    this.#begin()
+    this.write(first)
+  }
+
   /** The stream ends here for the SDK; a last block may be told. */
   close(lastWords = ''): void {
     if (this.#over) return
     this.write(lastWords)
+    this.isSilent = lastWords === ''
     this.#end()
     this.#controller.close()
     void this.#engine.close()

@@ -13,7 +13,7 @@ type OwnOptions = Required<
 export function engineFor(parts: {
   request: McpRequest
   /** Of each leg but the first. */
-  headers: Headers
+  headers: NonNullable<ResilientSseOptions['headers']>
   legs: Legs
   body: SurvivingBody
   settings: McpSettings

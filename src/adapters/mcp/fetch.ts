@@ -1,7 +1,8 @@
 import { isEventStream, isTakenOver } from './accept.ts'
 import { CallRegister } from './cancelled.ts'
+import { SessionCredentials } from './credentials.ts'
 import { isWithoutResume } from './era.ts'
-import { Handovers } from './handover.ts'
+import { Handovers, notOffered } from './handover.ts'
 import { type Message, messagesIn, requestsIn } from './messages.ts'
 import { type McpFetchOptions, type McpSettings, resolveMcpOptions } from './options.ts'
 import { mayReissue, RenamedIds } from './reissue.ts'
@@ -22,7 +23,12 @@ import { StandaloneStream } from './standalone-stream.ts'
  */
 export function mcpFetch(options: McpFetchOptions = {}): typeof globalThis.fetch {
   const settings = resolveMcpOptions(options)
-  const shared: Shared = { settings, register: new CallRegister(), handovers: new Handovers() }
+  const shared: Shared = {
+    settings,
+    register: new CallRegister(),
+    handovers: new Handovers(),
+    credentials: new SessionCredentials(),
+  }
   const renamed = new RenamedIds()
   return async (input, init) => {
     const request = await readRequest(input, init)
@@ -40,13 +46,14 @@ export function mcpFetch(options: McpFetchOptions = {}): typeof globalThis.fetch
 async function post(request: McpRequest, messages: readonly Message[], shared: Shared): Promise<Response> {
   const session = request.headers.get('mcp-session-id')
   shared.register.heed(session, messages)
-  shared.handovers.heed(session, messages)
+  const letIn = shared.credentials.of(request.url, session).sent(request.headers)
   const answer = await shared.settings.fetch(request.url, request.init)
+  if (answer.ok) letIn()
   const requests = requestsIn(messages)
   const [first] = requests
   if (!isTakenOver(request, answer) || first === undefined) return answer
   const headers = resumeHeaders(request, answer, messages)
-  return new RequestStream(answer, request, { requests, headers, mayHandOver: true }, shared).response
+  return new RequestStream(answer, request, { requests, headers }, shared).response
 }
 
 /** From 2026-07-28 on, an answer that is lost can only be asked for anew, where the request may be sent again. */
@@ -74,42 +81,14 @@ async function postAnew(
 async function get(request: McpRequest, shared: Shared): Promise<Response> {
   const session = request.headers.get('mcp-session-id')
   const cursor = request.headers.get('last-event-id') ?? ''
-  if (shared.handovers.at(session, cursor) !== undefined) return handedOver(request, session, cursor, shared)
+  const handedOver = shared.handovers.claim(session, cursor)
+  if (handedOver !== undefined) return handedOver.comesBack(request)
+  const letIn = shared.credentials.of(request.url, session).sent(request.headers)
   const answer = await shared.settings.openStream(request.url, request.init)
+  if (answer.ok) letIn()
   if (isTakenOver(request, answer)) return new StandaloneStream(answer, request, shared).response
   if (answer.status !== 200 || isEventStream(answer.headers)) return answer
   // The SDKs take any 200 for a stream: a page in its place is theirs to read for ever.
   answer.body?.cancel().catch(() => {})
   return notOffered()
-}
-
-/** The SDK comes with fresh credentials for calls whose stream it was given back. */
-async function handedOver(
-  request: McpRequest,
-  session: string | null,
-  cursor: string,
-  shared: Shared,
-): Promise<Response> {
-  const { handovers, settings } = shared
-  const handed = handovers.at(session, cursor)
-  if (handed === undefined || handed.requests.length === 0) {
-    handovers.take(session, cursor)
-    return notOffered()
-  }
-  // What fails is dialled again by the stream's own engine.
-  const answer = await settings.openStream(request.url, request.init).catch(() => undefined)
-  request.signal?.throwIfAborted()
-  const isRefused = answer?.status === 401 || answer?.status === 403
-  // The first refusal makes the SDK fetch credentials, if it can; without a provider it would wait for ever.
-  if (isRefused && ++handed.refusals < 2) return answer as Response
-  handovers.take(session, cursor)
-  const { requests } = handed
-  const headers = resumeHeaders(request, answer ?? new Response(), [])
-  const calls = { requests, headers, lastEventId: cursor, mayHandOver: !isRefused }
-  return new RequestStream(answer, request, calls, shared).response
-}
-
-/** What the SDKs take quietly for "no stream here". */
-function notOffered(): Response {
-  return new Response(null, { status: 405 })
 }

@@ -1,47 +1,54 @@
-import type { Message, RequestId } from './messages.ts'
+import type { McpRequest } from './request.ts'
 
-/** Calls whose stream was given back to the SDK, which alone can get fresh credentials. */
+/** A stream whose next leg the SDK has to ask for: only it has the credentials. */
 export interface HandedOver {
-  /** What still wants an answer. */
-  requests: { id: RequestId; method: string }[]
-  /** How often the SDK's own resume was answered 401 or 403. */
-  refusals: number
+  /** What the SDK is answered when it comes for it. */
+  comesBack(request: McpRequest): Response
 }
+
+/** What the SDKs take quietly for "no stream here". */
+export function notOffered(): Response {
+  return new Response(null, { status: 405 })
+}
+
+/** The SDK may come, but everything was said. */
+export const NOTHING_LEFT: HandedOver = { comesBack: notOffered }
 
 /** More are waiting only when nobody comes for them. */
 const MAX_WAITING = 1_000
 
-/** Streams that the SDK resumes itself, found again by the cursor that it was given. */
+/** Streams that the SDK will come for, found again by the cursor that it was given. */
 export class Handovers {
   readonly #waiting = new Map<string, HandedOver>()
+  /** Of each session, the stream whose refusal the SDK has been told of. */
+  readonly #told = new Map<string, HandedOver>()
 
-  /** No `requests`: nothing is left at this cursor, and the SDK that comes with it is told so. */
-  give(session: string | null, cursor: string, requests: HandedOver['requests']): void {
-    const oldest = this.#waiting.keys().next()
-    if (this.#waiting.size >= MAX_WAITING && !oldest.done) this.#waiting.delete(oldest.value)
-    this.#waiting.set(keyOf(session, cursor), { requests, refusals: 0 })
+  expect(session: string | null, cursor: string, stream: HandedOver): void {
+    remember(this.#waiting, keyOf(session, cursor), stream)
   }
 
-  at(session: string | null, cursor: string): HandedOver | undefined {
-    return this.#waiting.get(keyOf(session, cursor))
+  /** After a 401, line 1 of the SDK comes back without the cursor. */
+  expectWithoutCursor(session: string | null, stream: HandedOver): void {
+    remember(this.#told, keyOf(session, ''), stream)
   }
 
-  take(session: string | null, cursor: string): void {
-    this.#waiting.delete(keyOf(session, cursor))
-  }
-
-  /** Calls that the SDK no longer waits for need not be resumed. */
-  heed(session: string | null, messages: readonly Message[]): void {
-    for (const { method, params } of messages) {
-      if (method !== 'notifications/cancelled') continue
-      for (const [key, handed] of this.#waiting) {
-        if (!key.startsWith(keyOf(session, ''))) continue
-        handed.requests = handed.requests.filter(({ id }) => id !== params?.requestId)
-      }
-    }
+  /** The stream that a GET is for, if it is one of these. */
+  claim(session: string | null, cursor: string): HandedOver | undefined {
+    const key = keyOf(session, cursor)
+    const told = this.#told.get(keyOf(session, ''))
+    const stream = this.#waiting.get(key) ?? (cursor === '' ? told : undefined)
+    this.#waiting.delete(key)
+    if (stream !== undefined && stream === told) this.#told.delete(keyOf(session, ''))
+    return stream
   }
 }
 
 function keyOf(session: string | null, cursor: string): string {
   return `${session ?? ''}\n${cursor}`
+}
+
+function remember(map: Map<string, HandedOver>, key: string, stream: HandedOver): void {
+  const oldest = map.keys().next()
+  if (map.size >= MAX_WAITING && !oldest.done) map.delete(oldest.value)
+  map.set(key, stream)
 }

@@ -2,13 +2,15 @@ import type { ResilientSse, SseError, SseEvent } from '../../index.ts'
 import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
 import { Budget } from './budget.ts'
 import type { CallRegister, Cancellable } from './cancelled.ts'
+import type { SessionCredentials } from './credentials.ts'
 import { engineFor } from './engine.ts'
-import { blockOf, primingBlock } from './frames.ts'
-import type { Handovers } from './handover.ts'
+import { blockOf } from './frames.ts'
+import { type Handovers, NOTHING_LEFT } from './handover.ts'
 import { Legs } from './legs.ts'
 import { answersIn, type RequestId } from './messages.ts'
 import type { McpSettings } from './options.ts'
 import { patience } from './patience.ts'
+import { Renewal } from './renewal.ts'
 import type { McpRequest } from './request.ts'
 import { type LostReason, settle } from './settle.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
@@ -20,6 +22,7 @@ export interface Shared {
   settings: McpSettings
   register: CallRegister
   handovers: Handovers
+  credentials: SessionCredentials
 }
 
 /** What a stream is to answer, and how it goes on. */
@@ -27,10 +30,6 @@ export interface Calls {
   requests: readonly { id: RequestId; method: string }[]
   /** Of each GET that resumes the stream. */
   headers: Headers
-  /** Where the stream starts, when the SDK resumed it itself. */
-  lastEventId?: string | undefined
-  /** Whether the SDK may be asked for fresh credentials. */
-  mayHandOver: boolean
 }
 
 /** The answer to a POST: it goes on by GET and Last-Event-ID until every call in it is answered, or settled. */
@@ -41,7 +40,7 @@ export class RequestStream implements StreamRules, Cancellable {
   readonly #open: Map<RequestId, string>
   readonly #session: string | null
   readonly #shared: Shared
-  readonly #mayHandOver: boolean
+  readonly #renewal: Renewal
   readonly #budget: Budget
   readonly #legs: Legs
   readonly #engine: ResilientSse
@@ -51,20 +50,28 @@ export class RequestStream implements StreamRules, Cancellable {
   #idAtOpen: string | undefined
   #lost: LostReason = 'ended'
 
-  constructor(answer: Response | undefined, request: McpRequest, calls: Calls, shared: Shared) {
-    const { requests, headers, lastEventId, mayHandOver } = calls
+  constructor(answer: Response, request: McpRequest, calls: Calls, shared: Shared) {
+    const { requests, headers } = calls
     const { heartbeat, backoff, resume } = shared.settings
     this.#ids = requests.map(({ id }) => id)
     this.#open = new Map(requests.map(({ id, method }) => [id, method]))
     this.#session = headers.get('mcp-session-id')
     this.#shared = shared
-    this.#mayHandOver = mayHandOver
     this.#budget = new Budget(backoff.maxAttempts)
-    this.#legs = new Legs(answer, resume)
+    this.#legs = new Legs(answer, async (url, init) =>
+      this.#renewal.judged(await resume(url, init), request.url),
+    )
     this.#body = new SurvivingBody(this, request.signal)
+    this.#renewal = new Renewal(headers, {
+      session: this.#session,
+      handovers: shared.handovers,
+      credentials: shared.credentials.of(request.url, this.#session),
+      body: this.#body,
+      cursor: () => this.#engine.lastEventId,
+    })
     this.#engine = engineFor({
       request,
-      headers,
+      headers: ({ signal }) => this.#renewal.headers(signal),
       legs: this.#legs,
       body: this.#body,
       settings: shared.settings,
@@ -75,11 +82,12 @@ export class RequestStream implements StreamRules, Cancellable {
         sessionId: this.#session ?? undefined,
       },
       onOpen: () => {
+        this.#renewal.accepted()
         this.#legHadId = false
         this.#idAtOpen = this.#engine.lastEventId
       },
       own: {
-        resume: { lastEventId },
+        resume: {},
         heartbeat: patience(heartbeat, () => Boolean(this.#engine.lastEventId)),
         // A leg that merely lived is no progress, and how many legs there may be is the budget's affair.
         backoff: { ...backoff, maxAttempts: Number.POSITIVE_INFINITY, resetAfterMs: HOUR_MS },
@@ -107,11 +115,6 @@ export class RequestStream implements StreamRules, Cancellable {
 
   lastWords(error: unknown): string {
     const { lastEventId } = this.#engine
-    if (this.#lost === 'unauthorized' && this.#mayHandOver && lastEventId) {
-      const requests = [...this.#open].map(([id, method]) => ({ id, method }))
-      this.#shared.handovers.give(this.#session, lastEventId, requests)
-      return primingBlock(lastEventId)
-    }
     const known = { reason: this.#lost, lastEventId, attempts: this.#legs.resumes, error }
     return settle(this.#open.keys(), known)
   }
@@ -119,10 +122,11 @@ export class RequestStream implements StreamRules, Cancellable {
   ended(): void {
     this.#legs.discard()
     this.#shared.register.remove(this.#session, this.#ids, this)
+    this.#renewal.ended()
     const { lastEventId } = this.#engine
     // The SDK knows the cursor and may come back with it, although nothing is left to be answered.
-    if (this.#shared.settings.forwardEventIds && lastEventId && this.#lost !== 'unauthorized')
-      this.#shared.handovers.give(this.#session, lastEventId, [])
+    if (this.#shared.settings.forwardEventIds && lastEventId && !this.#renewal.isAsked)
+      this.#shared.handovers.expect(this.#session, lastEventId, NOTHING_LEFT)
   }
 
   cancelled(id: RequestId): void {
@@ -140,7 +144,7 @@ export class RequestStream implements StreamRules, Cancellable {
 
   #judge(error: SseError): Verdict | LostReason {
     const verdict = verdictOn(error)
-    if (verdict !== 'again') return verdict
+    if (verdict !== 'again' && !(verdict === 'unauthorized' && this.#renewal.mayGoOn)) return verdict
     const { lastEventId } = this.#engine
     if (!lastEventId) return 'no-cursor'
     const isPoll = error.code === 'ERR_SSE_END' && (this.#legHadId || lastEventId !== this.#idAtOpen)

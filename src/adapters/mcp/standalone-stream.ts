@@ -1,11 +1,12 @@
 import type { ResilientSse, SseError, SseEvent } from '../../index.ts'
 import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
 import { engineFor } from './engine.ts'
-import { blockOf, primingBlock } from './frames.ts'
-import type { Handovers } from './handover.ts'
+import { blockOf } from './frames.ts'
+import { type Handovers, NOTHING_LEFT } from './handover.ts'
 import { Legs } from './legs.ts'
 import { answersIn } from './messages.ts'
 import type { McpSettings, McpStream } from './options.ts'
+import { Renewal } from './renewal.ts'
 import type { McpRequest } from './request.ts'
 import type { Shared } from './request-stream.ts'
 import { resumeHeaders } from './resume-request.ts'
@@ -13,14 +14,15 @@ import { type Verdict, verdictOn } from './verdict.ts'
 import { ZombieWatch } from './zombie.ts'
 
 /**
- * The stream of what the server sends on its own account (GET). It ends when the session is lost, when the SDK has to
- * fetch credentials, and otherwise only with the SDK: the breaker opens and probes.
+ * The stream of what the server sends on its own account (GET). It ends when the session is lost, and otherwise only with
+ * the SDK: the breaker opens and probes, and credentials that nobody can replace are waited for.
  */
 export class StandaloneStream implements StreamRules {
   readonly response: Response
   readonly #stream: McpStream
   readonly #settings: McpSettings
   readonly #handovers: Handovers
+  readonly #renewal: Renewal
   readonly #legs: Legs
   readonly #engine: ResilientSse
   readonly #body: SurvivingBody
@@ -30,7 +32,7 @@ export class StandaloneStream implements StreamRules {
   #finished = false
   #verdict: Verdict | undefined
 
-  constructor(answer: Response, request: McpRequest, { settings, handovers }: Shared) {
+  constructor(answer: Response, request: McpRequest, { settings, handovers, credentials }: Shared) {
     const headers = resumeHeaders(request, answer, [])
     const lastEventId = request.headers.get('last-event-id') ?? undefined
     const sessionId = headers.get('mcp-session-id') ?? undefined
@@ -38,18 +40,30 @@ export class StandaloneStream implements StreamRules {
     this.#handovers = handovers
     this.#stream = { kind: 'standalone', ids: [], methods: [], sessionId }
     this.#mayBeCall = lastEventId !== undefined
-    this.#legs = new Legs(answer, (url, init) =>
-      settings.resume(url, { ...init, headers: this.#zombies.without(new Headers(init?.headers)) }),
-    )
+    this.#legs = new Legs(answer, async (url, init) => {
+      const headers = this.#zombies.without(new Headers(init?.headers))
+      return this.#renewal.judged(await settings.resume(url, { ...init, headers }), request.url)
+    })
     this.#body = new SurvivingBody(this, request.signal)
+    this.#renewal = new Renewal(headers, {
+      session: sessionId ?? null,
+      handovers,
+      credentials: credentials.of(request.url, sessionId ?? null),
+      body: this.#body,
+      cursor: () => this.#engine.lastEventId,
+      wake: () => this.#engine.reconnect(),
+    })
     this.#engine = engineFor({
       request,
-      headers,
+      headers: ({ signal }) => this.#renewal.headers(signal),
       legs: this.#legs,
       body: this.#body,
       settings,
       stream: this.#stream,
-      onOpen: cursor => this.#zombies.opened(cursor),
+      onOpen: cursor => {
+        this.#renewal.accepted()
+        this.#zombies.opened(cursor)
+      },
       own: {
         resume: { lastEventId },
         heartbeat: settings.heartbeat ?? {},
@@ -74,15 +88,15 @@ export class StandaloneStream implements StreamRules {
   }
 
   lastWords(): string {
-    const { lastEventId } = this.#engine
-    return this.#verdict === 'unauthorized' && lastEventId ? primingBlock(lastEventId) : ''
+    return ''
   }
 
   ended(): void {
     this.#legs.discard()
+    this.#renewal.ended()
     if (this.#verdict !== 'session-lost') return
     // The SDK would ask for it twice more, and tell its host of two errors.
-    this.#handovers.give(this.#stream.sessionId ?? null, this.#engine.lastEventId ?? '', [])
+    this.#handovers.expect(this.#stream.sessionId ?? null, this.#engine.lastEventId ?? '', NOTHING_LEFT)
   }
 
   #mayReopen(error: SseError): boolean {
@@ -97,7 +111,7 @@ export class StandaloneStream implements StreamRules {
       this.#zombies.refused(lastEventId)
     )
       this.#tellGap(lastEventId)
-    return this.#verdict === 'again' || this.#verdict === 'not-resumable'
+    return this.#verdict !== 'session-lost' && this.#verdict !== 'final'
   }
 
   #heard(comment: string): void {

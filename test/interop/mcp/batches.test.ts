@@ -2,6 +2,7 @@ import { mcpFetch } from 'resilient-sse/mcp'
 import { end, FaultServer, raw, reset } from 'resilient-sse/testing'
 import { expect, test } from 'vitest'
 import { CallRegister } from '../../../src/adapters/mcp/cancelled.ts'
+import { SessionCredentials } from '../../../src/adapters/mcp/credentials.ts'
 import { Handovers } from '../../../src/adapters/mcp/handover.ts'
 import { resolveMcpOptions } from '../../../src/adapters/mcp/options.ts'
 import { readRequest } from '../../../src/adapters/mcp/request.ts'
@@ -59,17 +60,12 @@ test('what of a batch is open is settled, each call by its own id', async () => 
 test('calls that are over are forgotten', async () => {
   const settings = resolveMcpOptions(QUICK)
   const register = new CallRegister()
-  const shared = { settings, register, handovers: new Handovers() }
+  const shared = { settings, register, handovers: new Handovers(), credentials: new SessionCredentials() }
   const request = await readRequest('http://server.test/mcp', post(1, 2))
   const body = `data: ${JSON.stringify(result(1))}\n\ndata: ${JSON.stringify(result(2))}\n\n`
   const answer = new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   const requests = [1, 2].map(id => ({ id, method: 'tools/call' }))
-  const stream = new RequestStream(
-    answer,
-    request,
-    { requests, headers: new Headers(), mayHandOver: true },
-    shared,
-  )
+  const stream = new RequestStream(answer, request, { requests, headers: new Headers() }, shared)
   expect(register.size).toBe(2)
   expect(await messages(stream.response)).toHaveLength(2)
   expect(register.size).toBe(0)

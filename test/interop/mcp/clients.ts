@@ -24,6 +24,8 @@ export interface TestClient extends AsyncDisposable {
   readonly logs: unknown[]
   /** What `onerror` was told. */
   readonly errors: Error[]
+  /** With the code that the authorization server has sent the user back with. */
+  finishAuth(code: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -34,6 +36,9 @@ export interface ConnectOptions {
   token?: () => string
   /** v2 only: fetches another token. */
   onUnauthorized?: () => void
+  /** An `OAuthClientProvider`, in place of `token`. */
+  authProvider?: object
+  requestInit?: RequestInit
 }
 
 const INFO = { name: 'test', version: '1' }
@@ -41,16 +46,20 @@ const INFO = { name: 'test', version: '1' }
 export async function connect(
   line: Line,
   url: URL,
-  { fetch, token, onUnauthorized }: ConnectOptions = {},
+  { fetch, token, onUnauthorized, ...given }: ConnectOptions = {},
 ): Promise<TestClient> {
   const logs: unknown[] = []
   const errors: Error[] = []
-  const options = fetch === undefined ? {} : { fetch }
-  const authProvider = token && {
+  const ownProvider = token && {
     tokens: () => ({ access_token: token(), token_type: 'bearer' }),
     token: async () => token(),
     ...(onUnauthorized && { onUnauthorized: async () => onUnauthorized() }),
   }
+  const options = {
+    ...(fetch && { fetch }),
+    ...(ownProvider && { authProvider: ownProvider }),
+    ...given,
+  } as never
   const heard = (notification: { method: string; params?: Record<string, unknown> | undefined }) => {
     if (notification.method === 'notifications/message') logs.push(notification.params?.data)
   }
@@ -60,13 +69,15 @@ export async function connect(
     const client = new ClientV1(INFO)
     client.fallbackNotificationHandler = async notification => heard(notification)
     client.onerror = onerror
-    await client.connect(new TransportV1(url, { ...options, authProvider } as never) as never)
+    const transport = new TransportV1(url, options)
+    await client.connect(transport as never)
     return {
       logs,
       errors,
       call: async (name, { arguments: args = {}, ...rest } = {}) =>
         textOf(await client.callTool({ name, arguments: args as never }, CallToolResultSchema, rest)),
       ping: () => client.ping(),
+      finishAuth: code => transport.finishAuth(code),
       close: () => client.close(),
       [Symbol.asyncDispose]: () => client.close(),
     }
@@ -74,13 +85,15 @@ export async function connect(
   const client = new ClientV2(INFO)
   client.fallbackNotificationHandler = async notification => heard(notification as never)
   client.onerror = onerror
-  await client.connect(new TransportV2(url, { ...options, authProvider } as never))
+  const transport = new TransportV2(url, options)
+  await client.connect(transport)
   return {
     logs,
     errors,
     call: async (name, { arguments: args = {}, ...rest } = {}) =>
       textOf(await client.callTool({ name, arguments: args as never }, rest)),
     ping: () => client.ping(),
+    finishAuth: code => transport.finishAuth(code),
     close: () => client.close(),
     [Symbol.asyncDispose]: () => client.close(),
   }

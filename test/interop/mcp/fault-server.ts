@@ -20,9 +20,20 @@ export interface Seen {
   aborted: boolean
   /** Number of the socket. */
   socket: number
+  /** The status that the guard answered with. */
+  refused: number | undefined
+}
+
+/** An answer that comes before the protocol has its say. */
+export interface GuardAnswer {
+  status: number
+  headers?: Record<string, string>
+  body?: string
 }
 
 export interface McpScript {
+  /** Who is let in (`undefined`), and what everybody else is told. What is asked beside `/mcp` is not recorded. */
+  guard?: (request: IncomingMessage) => GuardAnswer | undefined
   /** The legs of the answer to each tool: the POST's own, then those of its resumes. The last one repeats. */
   tools?: Record<string, readonly Leg[]>
   /** The legs of the standalone stream. Default 405. */
@@ -134,6 +145,7 @@ export class McpFaultServer implements AsyncDisposable {
     this.#server = createServer((request, response) => void this.#answer(request, response))
     this.#server.keepAliveTimeout = 60_000
     this.#server.on('connection', socket => {
+      if (this.isAway) return void socket.resetAndDestroy()
       this.#sockets.set(socket, ++this.connections)
       socket.on('error', () => {})
       socket.on('close', () => this.#sockets.delete(socket))
@@ -153,6 +165,14 @@ export class McpFaultServer implements AsyncDisposable {
   /** Responses that were begun, or asked for, and are not over. */
   busy = 0
 
+  isAway = false
+
+  /** Every connection is reset, and each new one, until `isAway` is false again. */
+  goAway(): void {
+    this.isAway = true
+    for (const socket of this.#sockets.keys()) socket.resetAndDestroy()
+  }
+
   of(what: string): Seen[] {
     return this.requests.filter(({ method, rpc }) => method === what || rpc === what)
   }
@@ -164,7 +184,14 @@ export class McpFaultServer implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = ''
-    for await (const chunk of request) text += chunk
+    try {
+      for await (const chunk of request) text += chunk
+    } catch {
+      return
+    }
+    const guarded = this.#script.guard?.(request)
+    if (guarded !== undefined && !request.url?.startsWith('/mcp'))
+      return void response.writeHead(guarded.status, guarded.headers).end(guarded.body)
     const message = text === '' ? {} : JSON.parse(text)
     const seen: Seen = {
       method: request.method ?? '',
@@ -176,6 +203,7 @@ export class McpFaultServer implements AsyncDisposable {
       at: performance.now() - this.#startedAt,
       aborted: false,
       socket: this.#sockets.get(request.socket) ?? 0,
+      refused: guarded?.status,
     }
     this.requests.push(seen)
     this.busy++
@@ -183,6 +211,8 @@ export class McpFaultServer implements AsyncDisposable {
       this.busy--
       seen.aborted = !response.writableFinished
     })
+    if (guarded !== undefined)
+      return void response.writeHead(guarded.status, guarded.headers).end(guarded.body)
     const legs = this.#legsFor(seen)
     if (legs !== undefined) {
       const { leg, id } = legs
@@ -237,7 +267,9 @@ export class McpFaultServer implements AsyncDisposable {
             capabilities: { tools: {}, logging: {} },
             serverInfo: { name: 'faulty', version: '1' },
           }
-        : { tools: [] }
+        : seen.rpc === 'ping'
+          ? {}
+          : { tools: [] }
     response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id: seen.id, result }))
   }
 }
