@@ -1,4 +1,4 @@
-import { race } from '../../race.ts'
+import { abortable } from './abortable.ts'
 
 /** Schemes whose value is made for one method, one URL and one use. */
 const SIGNED_SCHEME = /^(?:DPoP|Digest|OAuth|Hawk|Signature|AWS4-[\w-]+)\s/i
@@ -67,10 +67,7 @@ export class Credentials {
    * must not be used twice. Resolves to the end of the turn.
    */
   async turn(signal: AbortSignal): Promise<() => void> {
-    for (let other = this.#turn; other !== undefined; other = this.#turn) {
-      const over = other
-      await race(signal, () => over)
-    }
+    while (this.#turn !== undefined) await abortable(this.#turn, signal)
     let end = () => {}
     this.#turn = new Promise(resolve => {
       end = () => {

@@ -1,6 +1,5 @@
 import { SseHttpError } from '../../index.ts'
-import { publicUrl } from '../../outcome.ts'
-import { race } from '../../race.ts'
+import { abortable } from './abortable.ts'
 import { type SurvivingBody, survivingResponse } from './body.ts'
 import { type Credentials, isSigned } from './credentials.ts'
 import { primingBlock } from './frames.ts'
@@ -85,7 +84,7 @@ export class Renewal implements HandedOver {
     if (status !== 401 && status !== 403) return answer
     const isNonce = status === 401 && /use_dpop_nonce/i.test(headers.get('www-authenticate') ?? '')
     const kind = isNonce ? 'nonce' : status
-    const at = publicUrl(url)
+    const at = url.origin + url.pathname
     const error = new SseHttpError('ERR_SSE_HTTP', `${at} answered ${status}`, { status, url: at, headers })
     const authorization = this.#headers.get('authorization')
     this.#refusal = { error, authorization, kind, final: false }
@@ -155,7 +154,7 @@ export class Renewal implements HandedOver {
       // Layer 4 has waited already.
       body.handOver(`retry: 0\n${priming || '\n'}`, priming)
     }
-    return race(signal, () => new Promise<void>(resolve => (this.#settled = resolve)))
+    return abortable(new Promise(resolve => (this.#settled = resolve)), signal)
   }
 
   #mustAsk(): boolean {
