@@ -61,7 +61,7 @@ describe('the demonstration', () => {
     // The end of the last one may come after that of the client.
     expect(told(/: closed \(end\) after \d+ events$/)).toBeGreaterThanOrEqual(2)
     expect(told(/: waiting \d+ ms \(retry\)$/)).toBe(2)
-    expect(told(/: resuming after \S+:\d+$/)).toBe(2)
+    expect(told(/: resuming after \S+-\d+$/)).toBe(2)
     expect(told(/: resumed, replay follows$/)).toBe(2)
   })
 

@@ -1,54 +1,122 @@
 // The event store in an append-only file, one for each session: its messages outlive the server.
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
-import { MemoryEventStore } from './event-store.ts'
+//
+// It writes before anything is sent, so what a client has seen, the file knows. A process that is killed loses nothing
+// that it has written; only when the machine stops, too, must it be on the disk: `sync`, which costs milliseconds an event.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
+import { eventOf, type Limits, MemoryEventStore, type Stored } from './event-store.ts'
 
-interface Line {
-  streamId: string
-  id: string
-  message: JSONRPCMessage
+export interface FileOptions {
+  limits?: Partial<Limits>
+  /** Wait for the disk with each event. */
+  sync?: boolean
+  /**
+   * Told when the file cannot be written, and what of it cannot be read. Messages are sent all the same: to throw would
+   * leave calls without an answer whose only fault is that it would not survive a restart.
+   */
+  onError: (error: Error) => void
 }
+
+/** A file without this first line is not ours, and is not touched. */
+const HEADER = `${JSON.stringify({ format: 'mcp-events', version: 1 })}\n`
+/** How much a file may grow beyond twice of what it held when it was last rewritten. */
+const SLACK = 65_536
+/** What both SDK lines call the stream that answers no request. */
+const STANDALONE = '_GET_stream'
 
 export class FileEventStore extends MemoryEventStore {
   readonly #file: string
+  readonly #options: FileOptions
+  readonly #asked = new AsyncLocalStorage<RequestId[]>()
+  /** The file is not what this store knows: there is none, it ends in half a line, or a write has failed. */
+  #behind = true
+  #failing = false
+  #size = 0
+  #sizeRewritten = 0
 
-  constructor(file: string, maxEvents: number) {
-    super(maxEvents)
+  /** Opens the file, or makes one with the first event. Throws on a file that is something else. */
+  constructor(file: string, options: FileOptions) {
+    super(options.limits)
     this.#file = file
-    for (const { streamId, id, message } of linesOf(file)) this.restore(streamId, id, message)
+    this.#options = options
+    if (existsSync(file)) this.#load(readFileSync(file, 'utf8'))
   }
 
-  /** The file of a session, or `undefined` when there is none. A session's name comes from the network. */
-  static find(folder: string, session: string): string | undefined {
-    if (!/^[\w-]+$/.test(session)) return undefined
-    const file = join(folder, `${session}.jsonl`)
-    return existsSync(file) ? file : undefined
+  /** Runs what handles these requests, so that their streams are known to be theirs. */
+  during<T>(requests: RequestId[], handle: () => T): T {
+    return this.#asked.run(requests, handle)
   }
 
-  static create(folder: string, session: string, maxEvents: number): FileEventStore {
-    mkdirSync(folder, { recursive: true })
-    return new FileEventStore(join(folder, `${session}.jsonl`), maxEvents)
+  /** After a restart nobody works on the calls that were open. Answers them, so that their clients need not wait. */
+  async endOpenCalls(): Promise<void> {
+    const message = 'The server was restarted during this call; what it has done is not known'
+    for (const { streamId, open = [], next } of [...this.kept()])
+      for (const id of next === undefined ? open : [])
+        await this.storeEvent(streamId, { jsonrpc: '2.0', id, error: { code: -32_000, message } })
   }
 
-  override async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
-    const id = await super.storeEvent(streamId, message)
-    // Written before it is sent: what a client has seen, the file knows.
-    appendFileSync(this.#file, `${JSON.stringify({ streamId, id, message })}\n`)
-    return id
+  protected override keep(event: Stored): void {
+    const { streamId, answer, json } = event
+    const asked = streamId === STANDALONE ? [] : this.#asked.getStore()
+    const open = this.lastOf(streamId)?.open ?? asked ?? []
+    const answered = answer ? (JSON.parse(json) as { id: RequestId }).id : undefined
+    event.open = open.filter(id => id !== answered)
+    super.keep(event)
+    this.#write(lineOf(event))
+  }
+
+  #write(line: string): void {
+    try {
+      if (this.#behind || this.#size > 2 * this.#sizeRewritten + SLACK) this.#rewrite()
+      else appendFileSync(this.#file, line, { flush: this.#options.sync === true })
+      this.#size += line.length
+      this.#behind = false
+      this.#failing = false
+    } catch (error) {
+      // Half of the line may be there. The next event rewrites everything, which leaves no hole where this one was.
+      this.#behind = true
+      if (!this.#failing) this.#options.onError(error as Error)
+      this.#failing = true
+    }
+  }
+
+  /** A rename is all or nothing: whoever is killed here leaves the old file or the new one. */
+  #rewrite(): void {
+    const text = HEADER + [...this.kept()].map(lineOf).join('')
+    writeFileSync(`${this.#file}.new`, text, { flush: this.#options.sync === true })
+    renameSync(`${this.#file}.new`, this.#file)
+    this.#size = text.length
+    this.#sizeRewritten = text.length
+  }
+
+  #load(text: string): void {
+    if (text !== '' && !text.startsWith(HEADER)) throw new Error(`${this.#file} is not a file of MCP events`)
+    const lines = text.slice(HEADER.length).split('\n')
+    // What follows the last line feed was cut off by the end of its process, before anybody was sent it.
+    const whole = lines.pop() === ''
+    const events = lines.map(parse)
+    const damaged = events.lastIndexOf(undefined)
+    if (damaged >= 0)
+      this.#options.onError(
+        new Error(`${this.#file}: line ${damaged + 2} is damaged; what was before it is unknown`),
+      )
+    // A replay that begins before the damage would have a hole.
+    for (const event of events.slice(damaged + 1)) super.keep(event as Stored)
+    this.#behind = text === '' || !whole || damaged >= 0
+    this.#size = text.length
+    this.#sizeRewritten = text.length
   }
 }
 
-/** The last line may have been cut by the end of the process. */
-function linesOf(file: string): Line[] {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap(line => {
-      try {
-        return [JSON.parse(line) as Line]
-      } catch {
-        return []
-      }
-    })
+const lineOf = ({ id, streamId, open, json }: Stored): string =>
+  `${JSON.stringify({ id, streamId, open }).slice(0, -1)},"message":${json}}\n`
+
+function parse(line: string): Stored | undefined {
+  try {
+    const { id, streamId, open, message } = JSON.parse(line)
+    return { ...eventOf(id, streamId, message), open }
+  } catch {
+    return undefined
+  }
 }

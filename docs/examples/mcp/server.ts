@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { isJSONRPCRequest, type RequestId } from '@modelcontextprotocol/sdk/types.js'
+import { EventFolder } from './event-folder.ts'
 import { MemoryEventStore } from './event-store.ts'
 import { FileEventStore } from './file-event-store.ts'
 import { FlagError, integer, parse } from './flags.ts'
@@ -36,6 +38,7 @@ const FLAGS = {
 const HOUR_MS = 3_600_000
 /** Clients wait up to 100 ms longer than they are told, so that they do not come all at once. */
 const SPREAD_MS = 100
+const MAX_BODY = 4_000_000
 
 export function serverOptions(args: readonly string[]): ServerOptions {
   const flags = parse('server', FLAGS, args)
@@ -66,11 +69,17 @@ export interface RunningServer {
 
 interface Session {
   transport: StreamableHTTPServerTransport
+  store: MemoryEventStore | undefined
   announce: (text: string) => Promise<void>
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const sessions = new Map<string, Session>()
+  const limits = { events: options.maxEventsPerStream }
+  const folder =
+    options.eventLog === undefined
+      ? undefined
+      : new EventFolder(options.eventLog, { limits, onError: error => console.error(error.message) })
   const http = createServer((request, response) => {
     answer(request, response).catch(error => {
       console.error(error)
@@ -84,56 +93,64 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/mcp')
       return refuse(response, 404, 'The endpoint is /mcp')
     const id = request.headers['mcp-session-id']
-    const session = sessions.get(String(id))
-    if (session !== undefined) return session.transport.handleRequest(request, response)
-    if (id === undefined) return (await openSession()).handleRequest(request, response)
-    if (!(await replayFromFile(String(id), request, response)))
-      refuse(response, 404, 'The session is not known')
+    const body = request.method === 'POST' ? await bodyOf(request) : null
+    if (body === undefined) return refuse(response, 400, 'The body is not JSON, or too long')
+    const session = id === undefined ? await openSession() : sessions.get(String(id))
+    if (session !== undefined) return handle(session, request, response, body)
+    if (!(await replay(String(id), request, response))) refuse(response, 404, 'The session is not known')
   }
 
-  async function openSession(): Promise<StreamableHTTPServerTransport> {
-    const session = randomUUID()
+  /** A store that outlives this process is told which calls a stream is for: the next process answers them. */
+  function handle(
+    { transport, store }: Session,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+  ): Promise<void> {
+    const run = () => transport.handleRequest(request, response, body)
+    return store instanceof FileEventStore ? store.during(requestsIn(body), run) : run()
+  }
+
+  async function openSession(): Promise<Session> {
+    const id = randomUUID()
     const server = options.lowLevel ? lowLevel(options.pauseMs) : highLevel(options.pauseMs)
+    // One for each session: the streams of two may have the same name.
+    const store = options.eventStore ? (folder?.create(id) ?? new MemoryEventStore(limits)) : undefined
     const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: () => session,
+      sessionIdGenerator: () => id,
       retryInterval: options.retryIntervalMs,
-      ...(options.eventStore ? { eventStore: storeOf(session) } : {}),
-      onsessioninitialized: () => {
-        const announce = (data: string) => server.sendLoggingMessage({ level: 'info', data })
-        sessions.set(session, { transport, announce })
-      },
+      ...(store === undefined ? {} : { eventStore: store }),
+      onsessioninitialized: () => void sessions.set(id, session),
+      onsessionclosed: () => folder?.remove(id),
     })
-    transport.onclose = () => sessions.delete(session)
+    const announce = (data: string) => server.sendLoggingMessage({ level: 'info', data })
+    const session = { transport, store, announce }
+    transport.onclose = () => sessions.delete(id)
     // Its declaration is not written for exactOptionalPropertyTypes.
     await server.connect(transport as Parameters<typeof server.connect>[0])
-    return transport
+    return session
   }
 
-  /** One for each session: the streams of two may have the same name. */
-  function storeOf(session: string): MemoryEventStore {
-    const { eventLog, maxEventsPerStream } = options
-    if (eventLog === undefined) return new MemoryEventStore(maxEventsPerStream)
-    return FileEventStore.create(eventLog, session, maxEventsPerStream)
-  }
-
-  /** A session of an earlier server: what it had sent is in its file, the answers of finished calls included. */
-  async function replayFromFile(
+  /**
+   * What an earlier server had sent in this session, and how its calls ended. When the client has all of it, the answer
+   * is 404 as for any session that is lost.
+   */
+  async function replay(
     session: string,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<boolean> {
-    const lastEventId = request.headers['last-event-id']
-    const file = options.eventLog && FileEventStore.find(options.eventLog, session)
-    if (!file || request.method !== 'GET' || lastEventId === undefined) return false
-    const store = new FileEventStore(file, options.maxEventsPerStream)
-    if ((await store.getStreamIdForEventId(String(lastEventId))) === undefined) return false
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-    await store.replayEventsAfter(String(lastEventId), {
+    const cursor = request.headers['last-event-id']
+    const store = request.method === 'GET' && cursor !== undefined && (await folder?.earlier(session))
+    if (!store || (await store.getStreamIdForEventId(String(cursor))) === undefined) return false
+    let blocks = ''
+    await store.replayEventsAfter(String(cursor), {
       send: async (id, message) => {
-        response.write(`id: ${id}\ndata: ${JSON.stringify(message)}\n\n`)
+        blocks += `id: ${id}\ndata: ${JSON.stringify(message)}\n\n`
       },
     })
-    response.end()
+    if (blocks === '') return false
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }).end(blocks)
     return true
   }
 
@@ -154,6 +171,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       for (const { transport } of sessions.values()) await transport.close()
       http.closeAllConnections()
       await closed
+      folder?.close()
     },
   }
 }
@@ -163,6 +181,25 @@ function isLocal({ headers }: IncomingMessage): boolean {
   const local = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
   const origin = headers.origin === undefined ? undefined : headers.origin.replace(/^https?:\/\//, '')
   return local.test(headers.host ?? '') && (origin === undefined || local.test(origin))
+}
+
+/** `undefined` for one that is not JSON, or longer than any of these tools needs. */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > MAX_BODY) return undefined
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Older clients send several messages at once. */
+function requestsIn(body: unknown): RequestId[] {
+  return [body].flat().flatMap(message => (isJSONRPCRequest(message) ? [message.id] : []))
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
