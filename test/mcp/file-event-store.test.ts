@@ -120,7 +120,30 @@ test('the file is compacted: bounded, and all that may still be asked for is in 
   )
 })
 
+test('the file of a session that has ended stays away, whatever a call still says', async () => {
+  const store = open()
+  await storeAll(store, 's', 'one')
+  store.remove()
+  await storeAll(store, 's', 'two')
+  expect([existsSync(file), errors]).toEqual([false, []])
+})
+
+test('the file is for its owner’s eyes', async () => {
+  await storeAll(open(), 's', 'one')
+  expect(statSync(file).mode & 0o077).toBe(0)
+})
+
 describe('a write that fails', () => {
+  test('is one to a file that was removed: it is written as a whole by the next', async () => {
+    const store = open()
+    const [cursor = ''] = await storeAll(store, 's', 'one')
+    rmSync(file)
+    await storeAll(store, 's', 'two')
+    expect([existsSync(file), errors]).toEqual([false, [expect.stringContaining('ENOENT')]])
+    await storeAll(store, 's', 'three')
+    expect(await replayed(open(), cursor)).toEqual(['two', 'three'])
+  })
+
   test('is told once; messages are sent all the same, and the file has no hole when it can be written again', async () => {
     const store = open()
     const [cursor = ''] = await storeAll(store, 's', 'one')

@@ -14,7 +14,7 @@ export class EventFolder {
 
   /** Throws when it cannot be written or is in use: a server that would forget everything should not start. */
   constructor(folder: string, options: FileOptions) {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     this.#folder = folder
     this.#options = options
     this.#release = claim(folder)
@@ -41,11 +41,6 @@ export class EventFolder {
       this.#options.onError(error as Error)
       return undefined
     }
-  }
-
-  /** For a session that its client has ended (DELETE): nobody will ask again. */
-  remove(session: string): void {
-    rmSync(this.#fileOf(session), { force: true })
   }
 
   close(): void {

@@ -3,7 +3,18 @@
 // It writes before anything is sent, so what a client has seen, the file knows. A process that is killed loses nothing
 // that it has written; only when the machine stops, too, must it be on the disk: `sync`, which costs milliseconds an event.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import { eventOf, type Limits, MemoryEventStore, type Stored } from './event-store.ts'
 
@@ -32,6 +43,7 @@ export class FileEventStore extends MemoryEventStore {
   /** The file is not what this store knows: there is none, it ends in half a line, or a write has failed. */
   #behind = true
   #failing = false
+  #removed = false
   #size = 0
   #sizeRewritten = 0
 
@@ -56,6 +68,12 @@ export class FileEventStore extends MemoryEventStore {
         await this.storeEvent(streamId, { jsonrpc: '2.0', id, error: { code: -32_000, message } })
   }
 
+  /** For a session that its client has ended: nobody will ask again. */
+  remove(): void {
+    this.#removed = true
+    rmSync(this.#file, { force: true })
+  }
+
   protected override keep(event: Stored): void {
     const { streamId, answer, json } = event
     const asked = streamId === STANDALONE ? [] : this.#asked.getStore()
@@ -67,10 +85,10 @@ export class FileEventStore extends MemoryEventStore {
   }
 
   #write(line: string): void {
+    if (this.#removed) return
     try {
       if (this.#behind || this.#size > 2 * this.#sizeRewritten + SLACK) this.#rewrite()
-      else appendFileSync(this.#file, line, { flush: this.#options.sync === true })
-      this.#size += line.length
+      else this.#append(line)
       this.#behind = false
       this.#failing = false
     } catch (error) {
@@ -81,13 +99,31 @@ export class FileEventStore extends MemoryEventStore {
     }
   }
 
+  #append(line: string): void {
+    // A file that somebody has removed is not made anew: it would lack what was in it.
+    this.#writeTo(this.#file, constants.O_WRONLY | constants.O_APPEND, line)
+    this.#size += line.length
+  }
+
   /** A rename is all or nothing: whoever is killed here leaves the old file or the new one. */
   #rewrite(): void {
     const text = HEADER + [...this.kept()].map(lineOf).join('')
-    writeFileSync(`${this.#file}.new`, text, { flush: this.#options.sync === true })
+    this.#writeTo(`${this.#file}.new`, 'w', text)
     renameSync(`${this.#file}.new`, this.#file)
+    // The new name is on the disk when the folder is. Windows cannot be asked for that.
+    if (this.#options.sync && process.platform !== 'win32') this.#writeTo(dirname(this.#file), 'r', '')
     this.#size = text.length
     this.#sizeRewritten = text.length
+  }
+
+  #writeTo(path: string, flags: string | number, text: string): void {
+    const file = openSync(path, flags, 0o600)
+    try {
+      writeFileSync(file, text)
+      if (this.#options.sync) fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
   }
 
   #load(text: string): void {

@@ -121,7 +121,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       retryInterval: options.retryIntervalMs,
       ...(store === undefined ? {} : { eventStore: store }),
       onsessioninitialized: () => void sessions.set(id, session),
-      onsessionclosed: () => folder?.remove(id),
+      onsessionclosed: () => void (store instanceof FileEventStore && store.remove()),
     })
     const announce = (data: string) => server.sendLoggingMessage({ level: 'info', data })
     const session = { transport, store, announce }
