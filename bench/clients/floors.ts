@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { createParser } from 'eventsource-parser'
 import { type Client, type Listener, newestNode } from './client.ts'
 
@@ -35,6 +36,21 @@ export function readThrough(
   }
   read().then(read).then(onEnd, onEnd)
   return () => abort.abort()
+}
+
+/** The least that a stream can cost on Node: a socket, and Node's own HTTP client. */
+export const BARE_HTTP: Client = {
+  name: 'node:http and nothing else',
+  kind: 'floor',
+  async open(url, { onEvent, onEnd }) {
+    const request = get(url, { headers: { accept: 'text/event-stream' } }, response => {
+      const parser = createParser({ onEvent: ({ data, id }) => onEvent(data, id) })
+      response.on('data', (bytes: Buffer) => parser.feed(bytes.toString('latin1')))
+      response.on('end', () => onEnd?.())
+    })
+    request.on('error', () => onEnd?.())
+    return () => request.destroy()
+  },
 }
 
 export const BARE_FETCH = 'fetch, bytes only'

@@ -10,6 +10,7 @@ export class NoResult extends Error {
 export interface ProcessOptions {
   /** Another Node than the running one. */
   execPath?: string
+  execArgv?: string[]
 }
 
 // This module ends up in dist/ or in a chunk beside it, so that names are relative to there.
@@ -19,12 +20,16 @@ const DIST = new URL('./', import.meta.url)
  * Starts `<name>.process.ts` with one argument, as JSON. It has to end with its parent, and must not end before: libraries
  * that let go of their timers would have it end during a wait; `process.once('disconnect', …)` does both.
  */
-export function start(name: string, order: unknown, options: ProcessOptions = {}): ChildProcess {
+export function start(
+  name: string,
+  order: unknown,
+  { execArgv = [], ...options }: ProcessOptions = {},
+): ChildProcess {
   const child = fork(fileURLToPath(new URL(`${name}.process.js`, DIST)), [JSON.stringify(order)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
     // That undici's EventSource is experimental need not be said in every round.
-    execArgv: ['--disable-warning=UNDICI-ES'],
+    execArgv: ['--disable-warning=UNDICI-ES', ...execArgv],
     ...options,
   })
   running.add(child)

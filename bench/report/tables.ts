@@ -1,9 +1,17 @@
 import { adapterTable } from '../adapters/report.ts'
+import { fanoutTable } from '../fanout/report.ts'
+import { growthTable } from '../growth/report.ts'
+import { idleTable } from '../idle/report.ts'
 import type { Saved } from '../measure/cell.ts'
+import { stormTable } from '../storm/report.ts'
 import { throughputTable } from '../throughput/report.ts'
 
 const TABLES: Record<string, (saved: Saved<never>) => string> = {
   throughput: throughputTable,
+  fanout: fanoutTable,
+  idle: idleTable,
+  growth: growthTable,
+  storm: stormTable,
   adapters: adapterTable,
 }
 

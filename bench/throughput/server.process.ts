@@ -1,12 +1,12 @@
 // Streams a prepared buffer to each client and then stays open. The HTTP is prepared, too, so that chunks are what the
 // cell says and writing them costs next to nothing.
 import { createServer, type Socket } from 'node:net'
+import { STREAM_HEAD, write } from '../measure/socket.ts'
 import { Stream, type StreamSpec } from './stream.ts'
 
 const spec = JSON.parse(process.argv[2] as string) as StreamSpec
 const stream = new Stream(spec)
 
-const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 /** The least above the 100 ms that some clients take for no pace at all. */
 const RETRY = 'retry: 101\n\n'
 const LAST_CHUNK = '0\r\n\r\n'
@@ -75,24 +75,11 @@ async function answer(socket: Socket, lastEventId: string | undefined): Promise<
 }
 
 async function send(socket: Socket, writes: Buffer[]): Promise<void> {
-  socket.write(HEAD)
+  socket.write(STREAM_HEAD)
   for (const bytes of writes) {
     if (socket.destroyed) return
-    if (!socket.write(bytes)) await writable(socket)
+    await write(socket, bytes)
   }
-}
-
-/** Resolves on 'drain', or when the client has gone. */
-function writable(socket: Socket): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      socket.off('drain', done)
-      socket.off('close', done)
-      resolve()
-    }
-    socket.on('drain', done)
-    socket.on('close', done)
-  })
 }
 
 server.listen(0, '127.0.0.1', () => {
