@@ -1,4 +1,4 @@
-import { type Dispatcher, fetch as undiciFetch } from 'undici'
+import { type Dispatcher, type Response as UndiciResponse, fetch as undiciFetch } from 'undici'
 import { agentOfRequest } from './dial-agent.ts'
 import { type Hop, headersOf } from './hop.ts'
 import { checkDispatcher, pooledDispatcher, type ResolvedTcp } from './layers/tcp.ts'
@@ -87,9 +87,23 @@ function ownFetch(
       },
     }
     const init7 = { ...init, body: forUndici(init.body), dispatcher: taps ? tapped : dispatcher }
-    const response = (await undiciFetch(url, init7 as never)) as unknown as Response
-    return rememberTap(response, tap)
+    return rememberTap(ofPlatform(await undiciFetch(url, init7 as never)), tap)
   }
+}
+
+/** undici cancels the body of a response that was collected as garbage, although another one has that body. */
+const originals = new WeakMap<Response, UndiciResponse>()
+
+/**
+ * The answer as the platform's own `Response`, which the undici of a package is not: clients ask for it by `instanceof`,
+ * and the MCP SDKs then take an OAuth error for a failure of the server's.
+ */
+function ofPlatform(original: UndiciResponse): Response {
+  const { body, status, statusText, url, type } = original
+  const headers = new Headers([...original.headers] as [string, string][])
+  const response = new Response(body as unknown as ReadableStream | null, { status, statusText, headers })
+  originals.set(response, original)
+  return Object.defineProperties(response, { url: { value: url }, type: { value: type } })
 }
 
 /** undici's 300 s would kill a stream that is quiet for good reason; layer 2 judges silence. */
