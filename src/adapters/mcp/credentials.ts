@@ -20,7 +20,7 @@ export class Credentials {
   /** The request that brought it, by its place in the order in which they were sent. */
   #newestOrder = 0
   #sent = 0
-  #givenUp: string | null | undefined
+  #givenUp: string | null = null
   #turn: Promise<void> | undefined
   readonly #wakes = new Set<() => void>()
 
@@ -50,7 +50,7 @@ export class Credentials {
   }
 
   isGivenUp(authorization: string | null): boolean {
-    return this.#isSession && this.#givenUp === authorization
+    return this.#isSession && authorization !== null && this.#givenUp === authorization
   }
 
   /** Calls `wake` when there are others. */

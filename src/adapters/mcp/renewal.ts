@@ -114,16 +114,16 @@ export class Renewal implements HandedOver {
   comesBack(request: McpRequest): Response {
     const { session, handovers, credentials, body } = this.#parts
     if (!this.isAsked || body.isSilent) return notOffered()
-    const authorization = request.headers.get('authorization')
     const refusal = this.#refusal
-    if (refusal === undefined || refusal.authorization !== authorization) {
+    const headers = resumeHeaders(request, new Response(), [])
+    // The SDK does not know it yet when it resumes its first request.
+    const version = this.#headers.get('mcp-protocol-version')
+    if (version !== null) headers.set('mcp-protocol-version', version)
+    if (refusal === undefined || this.#isBetter(headers, refusal)) {
       this.#refusal = undefined
-      const version = this.#headers.get('mcp-protocol-version')
-      this.#headers = resumeHeaders(request, new Response(), [])
-      // The SDK does not know it yet when it resumes its first request.
-      if (version !== null) this.#headers.set('mcp-protocol-version', version)
+      this.#headers = headers
       this.#areFresh = true
-      credentials.renewed(this.#headers)
+      credentials.renewed(headers)
     } else if (this.#told[refusal.kind]++ < TELLINGS[refusal.kind]) {
       handovers.expect(session, this.#askedAt ?? '', this)
       // The signature after that is another one, with the same token.
@@ -170,6 +170,14 @@ export class Renewal implements HandedOver {
     this.#areFresh = false
     this.#refusal = undefined
     return this.#headers
+  }
+
+  /** Whether they may be let in where others were refused: another token, or, once the SDK knows, another key of some kind. */
+  #isBetter(headers: Headers, { authorization, kind }: Refusal): boolean {
+    const brought = headers.get('authorization')
+    if (brought !== authorization) return brought !== null
+    if (isSigned(headers) || this.#told[kind] === 0) return false
+    return [...headers].some(([name, value]) => this.#headers.get(name) !== value)
   }
 
   #giveUp(refusal: Refusal): void {

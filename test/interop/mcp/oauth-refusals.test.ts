@@ -69,6 +69,8 @@ describe.each(LINES)('%s: a call whose resume is refused', line => {
     await expect(client.call('work', { timeout: 20_000 })).rejects.toMatchObject(unauthorized(401))
     expect(resumes()).toEqual([['Bearer access-1', 401]])
     expect(provider.redirects).toHaveLength(1)
+    // The SDK has understood `invalid_grant`.
+    expect(provider.invalidated).toEqual(['tokens'])
     await client.finishAuth(await authorization.userAgrees(provider.redirects[0] as URL))
     expect(provider.tokens()?.access_token).toMatch(/^access-/)
     expect(await client.ping()).toBeDefined()

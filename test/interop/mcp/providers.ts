@@ -5,6 +5,8 @@ export class HostProvider {
   readonly redirectUrl: string | undefined = 'http://127.0.0.1/callback'
   /** Where the user was sent. */
   readonly redirects: URL[] = []
+  /** What the SDK took for worthless. */
+  readonly invalidated: string[] = []
   readonly #server: AuthorizationServer
   #tokens: IssuedTokens | undefined
   #verifier = ''
@@ -53,6 +55,7 @@ export class HostProvider {
   }
 
   invalidateCredentials(what: string) {
+    this.invalidated.push(what)
     if (what === 'tokens' || what === 'all') this.#tokens = undefined
   }
 }
