@@ -5,9 +5,18 @@ import type { McpRequest } from './request.ts'
 const FIRST_WITHOUT_RESUME = '2026-07-28'
 const VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion'
 
+/** Whether a message says of itself that it is of such a revision. */
+export function isModern(messages: readonly Message[]): boolean {
+  return (versionIn(messages) ?? '') >= FIRST_WITHOUT_RESUME
+}
+
 /** Whether a lost answer has to be asked for anew, because this revision of the protocol cannot resume it. */
 export function isWithoutResume(request: McpRequest, messages: readonly Message[]): boolean {
-  const meta = messages[0]?.params?._meta as Record<string, unknown> | undefined
-  const version = meta?.[VERSION_META_KEY] ?? request.headers.get('mcp-protocol-version') ?? ''
-  return String(version) >= FIRST_WITHOUT_RESUME
+  const version = versionIn(messages) ?? request.headers.get('mcp-protocol-version') ?? ''
+  return version >= FIRST_WITHOUT_RESUME
+}
+
+function versionIn([first]: readonly Message[]): string | undefined {
+  const version = (first?.params?._meta as Record<string, unknown> | undefined)?.[VERSION_META_KEY]
+  return version === undefined ? undefined : String(version)
 }

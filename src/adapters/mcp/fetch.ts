@@ -22,12 +22,17 @@ import { StandaloneStream } from './standalone-stream.ts'
  * @throws SseError `ERR_SSE_OPTION`, naming the option.
  */
 export function mcpFetch(options: McpFetchOptions = {}): typeof globalThis.fetch {
-  const settings = resolveMcpOptions(options)
+  return survivingFetch(resolveMcpOptions(options), () => {})
+}
+
+/** `onSessionLost`: a stream was answered 404 or 410 when it was to be resumed. */
+export function survivingFetch(settings: McpSettings, onSessionLost: () => void): typeof globalThis.fetch {
   const shared: Shared = {
     settings,
     register: new CallRegister(),
     handovers: new Handovers(),
     credentials: new SessionCredentials(),
+    onSessionLost,
   }
   const renamed = new RenamedIds()
   return async (input, init) => {

@@ -1,4 +1,6 @@
 export { mcpFetch } from './fetch.ts'
 export type { McpFetchOptions, McpStream } from './options.ts'
 export type { LostCall, LostReason } from './settle.ts'
-export { type McpTransportOptions, mcpTransport } from './transport.ts'
+export type { McpSessionEvent, McpTransportOptions } from './transport/options.ts'
+export type { InitializeResult } from './transport/remembered.ts'
+export { mcpTransport } from './transport.ts'

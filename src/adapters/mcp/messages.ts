@@ -3,6 +3,7 @@ export type RequestId = string | number
 
 /** As much of a JSON-RPC message as these rules look at. */
 export interface Message {
+  jsonrpc?: string
   id?: RequestId | null
   method?: string
   params?: Record<string, unknown>
@@ -41,4 +42,19 @@ export function answersIn(data: string): RequestId[] {
     if (isAnswer && id !== undefined && id !== null) ids.push(id)
   }
   return ids
+}
+
+/** A message that wants an answer. */
+export function isRequest(message: Message): message is Message & { id: RequestId; method: string } {
+  return requestsIn([message]).length > 0
+}
+
+/** A message that is one. */
+export function isAnswer({ id, method }: Message): boolean {
+  return method === undefined && id !== undefined
+}
+
+/** `1` and `'1'` are two ids. */
+export function idKey(id: unknown): string {
+  return JSON.stringify(id)
 }

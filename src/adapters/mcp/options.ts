@@ -15,8 +15,11 @@ import { againWhenStale } from './stale.ts'
 
 /** The stream that a lifecycle event is about. */
 export interface McpStream {
-  /** `request`: the answer to one POST. `standalone`: what the server sends on its own account (GET). */
-  readonly kind: 'request' | 'standalone'
+  /**
+   * `request`: the answer to one POST. `standalone`: what the server sends on its own account (GET). `session`
+   * (`mcpTransport`): the sessions that follow one that was lost; a dial is an `initialize`.
+   */
+  readonly kind: 'request' | 'standalone' | 'session'
   /** The JSON-RPC ids that the request wants answered. */
   readonly ids: readonly RequestId[]
   /** The methods of these requests. */

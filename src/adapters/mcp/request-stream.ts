@@ -23,6 +23,8 @@ export interface Shared {
   register: CallRegister
   handovers: Handovers
   credentials: SessionCredentials
+  /** The server does not know the session any more. */
+  onSessionLost: () => void
 }
 
 /** What a stream is to answer, and how it goes on. */
@@ -138,6 +140,7 @@ export class RequestStream implements StreamRules, Cancellable {
     if (this.isFinished()) return false
     const verdict = this.#judge(error)
     if (verdict === 'again') return true
+    if (verdict === 'session-lost') this.#shared.onSessionLost()
     this.#lost = verdict === 'final' ? 'not-resumable' : verdict
     return false
   }

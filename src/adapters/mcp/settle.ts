@@ -1,6 +1,6 @@
 import { SseError } from '../../index.ts'
 import { messageBlock } from './frames.ts'
-import type { RequestId } from './messages.ts'
+import type { Message, RequestId } from './messages.ts'
 
 /** Why a call was given up. */
 export type LostReason =
@@ -20,11 +20,18 @@ export type LostReason =
   | 'exhausted'
   /** The server ended the stream for good (204), with no answer in it. */
   | 'ended'
+  /** `mcpTransport`: the connection broke before the server had begun to answer. */
+  | 'no-answer'
+  /** `mcpTransport`: the server could not be reached, again and again. */
+  | 'unreachable'
 
 /** What is known of a call that was given up: the `data` of its error. */
 export interface LostCall {
-  /** The request had been sent: it may have run, be running, or never run. */
-  sent: 'unknown'
+  /**
+   * `'unknown'`: the request had been sent; it may have run, be running, or never run. `'no'` (`mcpTransport`): it was
+   * never sent, or was refused together with its session; it has not run, and may be sent again.
+   */
+  sent: 'unknown' | 'no'
   reason: LostReason
   /** The last event id of its stream, if there was one. */
   lastEventId: string | null
@@ -48,17 +55,35 @@ const WORDS: Record<LostReason, string> = {
   narrowed: 'the server no longer tells all that it had agreed to tell',
   exhausted: 'the stream broke again and again',
   ended: 'the server ended the stream without an answer',
+  'no-answer': 'the connection broke before the server had begun to answer',
+  unreachable: 'the server could not be reached',
+}
+
+/** What is known of calls that are given up. */
+export interface Known {
+  reason: LostReason
+  lastEventId?: string | undefined
+  attempts: number
+  error: unknown
 }
 
 /** An error for each call that is still open, so that none of them hangs. */
-export function settle(
+export function settle(open: Iterable<RequestId>, known: Known): string {
+  return lostAnswers(open, known).map(messageBlock).join('')
+}
+
+/** The same as messages. `sent`: whether the calls may have run. */
+export function lostAnswers(
   open: Iterable<RequestId>,
-  known: { reason: LostReason; lastEventId: string | undefined; attempts: number; error: unknown },
-): string {
-  const { reason, lastEventId, attempts, error } = known
-  const data: LostCall = { sent: 'unknown', reason, lastEventId: lastEventId ?? null, attempts }
+  { reason, lastEventId, attempts, error }: Known,
+  sent: LostCall['sent'] = 'unknown',
+): Message[] {
+  const data: LostCall = { sent, reason, lastEventId: lastEventId ?? null, attempts }
   if (error instanceof SseError) data.code = error.code
   if (error instanceof SseError && 'status' in error) data.status = error.status as number
-  const message = `The answer was lost: ${WORDS[reason]}; whether the request was carried out is unknown`
-  return [...open].map(id => messageBlock({ id, error: { code: CONNECTION_CLOSED, message, data } })).join('')
+  const message =
+    sent === 'no'
+      ? `The request was not carried out: ${WORDS[reason]}`
+      : `The answer was lost: ${WORDS[reason]}; whether the request was carried out is unknown`
+  return [...open].map(id => ({ jsonrpc: '2.0', id, error: { code: CONNECTION_CLOSED, message, data } }))
 }

@@ -23,6 +23,7 @@ export class StandaloneStream implements StreamRules {
   readonly #settings: McpSettings
   readonly #handovers: Handovers
   readonly #renewal: Renewal
+  readonly #onSessionLost: () => void
   readonly #legs: Legs
   readonly #engine: ResilientSse
   readonly #body: SurvivingBody
@@ -32,12 +33,17 @@ export class StandaloneStream implements StreamRules {
   #finished = false
   #verdict: Verdict | undefined
 
-  constructor(answer: Response, request: McpRequest, { settings, handovers, credentials }: Shared) {
+  constructor(
+    answer: Response,
+    request: McpRequest,
+    { settings, handovers, credentials, onSessionLost }: Shared,
+  ) {
     const headers = resumeHeaders(request, answer, [])
     const lastEventId = request.headers.get('last-event-id') ?? undefined
     const sessionId = headers.get('mcp-session-id') ?? undefined
     this.#settings = settings
     this.#handovers = handovers
+    this.#onSessionLost = onSessionLost
     this.#stream = { kind: 'standalone', ids: [], methods: [], sessionId }
     this.#mayBeCall = lastEventId !== undefined
     this.#legs = new Legs(answer, async (url, init) => {
@@ -102,6 +108,7 @@ export class StandaloneStream implements StreamRules {
   #mayReopen(error: SseError): boolean {
     if (this.#finished) return false
     this.#verdict = verdictOn(error)
+    if (this.#verdict === 'session-lost') this.#onSessionLost()
     const { lastEventId } = this.#engine
     // Servers refuse a cursor with 400 that they do not know any more: the stream goes on without it.
     if (

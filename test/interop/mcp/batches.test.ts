@@ -60,7 +60,13 @@ test('what of a batch is open is settled, each call by its own id', async () => 
 test('calls that are over are forgotten', async () => {
   const settings = resolveMcpOptions(QUICK)
   const register = new CallRegister()
-  const shared = { settings, register, handovers: new Handovers(), credentials: new SessionCredentials() }
+  const shared = {
+    settings,
+    register,
+    handovers: new Handovers(),
+    credentials: new SessionCredentials(),
+    onSessionLost() {},
+  }
   const request = await readRequest('http://server.test/mcp', post(1, 2))
   const body = `data: ${JSON.stringify(result(1))}\n\ndata: ${JSON.stringify(result(2))}\n\n`
   const answer = new Response(body, { headers: { 'content-type': 'text/event-stream' } })

@@ -1,4 +1,4 @@
-import type { Message } from './messages.ts'
+import type { Message } from '../messages.ts'
 
 // As much of the SDKs' transports, v1 and v2, as is used here. Neither is imported, so its version is the host's.
 
