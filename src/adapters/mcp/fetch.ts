@@ -10,7 +10,7 @@ import { ReissuedStream } from './reissued-stream.ts'
 import { acceptsStream, type McpRequest, readRequest } from './request.ts'
 import { RequestStream, type Shared } from './request-stream.ts'
 import { resumeHeaders } from './resume-request.ts'
-import { isStale } from './stale.ts'
+import { isOfNetwork, isStale } from './stale.ts'
 import { StandaloneStream } from './standalone-stream.ts'
 
 /**
@@ -89,11 +89,35 @@ async function get(request: McpRequest, shared: Shared): Promise<Response> {
   const handedOver = shared.handovers.claim(session, cursor)
   if (handedOver !== undefined) return handedOver.comesBack(request)
   const letIn = shared.credentials.of(request.url, session).sent(request.headers)
-  const answer = await shared.settings.openStream(request.url, request.init)
+  const answer = await openStream(request, cursor, shared)
+  if (answer === undefined) return new StandaloneStream(undefined, request, shared).response
   if (answer.ok) letIn()
   if (isTakenOver(request, answer)) return new StandaloneStream(answer, request, shared).response
   if (answer.status !== 200 || isEventStream(answer.headers)) return answer
   // The SDKs take any 200 for a stream: a page in its place is theirs to read for ever.
   answer.body?.cancel().catch(() => {})
   return notOffered()
+}
+
+/** Answers of gateways while the server behind them is away. */
+const AWAY = new Set([502, 503, 504])
+
+/**
+ * `undefined` when the server is away: the SDKs would tell their host of an error and never open the standalone stream
+ * again, so it is opened as one that has just been lost.
+ */
+async function openStream(
+  request: McpRequest,
+  cursor: string,
+  { settings }: Shared,
+): Promise<Response | undefined> {
+  try {
+    const answer = await settings.openStream(request.url, request.init)
+    if (cursor !== '' || !AWAY.has(answer.status)) return answer
+    answer.body?.cancel().catch(() => {})
+    return undefined
+  } catch (error) {
+    if (cursor !== '' || request.signal?.aborted || !isOfNetwork(error)) throw error
+    return undefined
+  }
 }

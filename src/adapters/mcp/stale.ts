@@ -19,9 +19,21 @@ export function againWhenStale(
   }
 }
 
+/** `cause.code`s of libuv, of name lookup, and of undici's sockets. */
+const NETWORK = /^(E[A-Z]+|EAI_[A-Z]+|UND_ERR_(SOCKET|CONNECT_TIMEOUT|HEADERS_TIMEOUT))$/
+
+export function isOfNetwork(error: unknown): boolean {
+  return codesOf(error).some(code => NETWORK.test(code))
+}
+
 /** Whether a connection was made, and broke before the answer began. */
 export function isStale(error: unknown): boolean {
+  return codesOf(error).some(code => STALE.has(code))
+}
+
+function codesOf(error: unknown): string[] {
+  const codes: string[] = []
   for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth++)
-    if ('code' in link && STALE.has(String(link.code))) return true
-  return false
+    if ('code' in link) codes.push(String(link.code))
+  return codes
 }

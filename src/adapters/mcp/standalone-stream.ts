@@ -1,4 +1,4 @@
-import type { ResilientSse, SseError, SseEvent } from '../../index.ts'
+import { Breaker, type ResilientSse, type SseError, type SseEvent } from '../../index.ts'
 import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
 import { engineFor } from './engine.ts'
 import { blockOf } from './frames.ts'
@@ -31,16 +31,21 @@ export class StandaloneStream implements StreamRules {
   /** A GET with a cursor may be the answer to a call, resumed by the host. Then comments mean a long tool at work. */
   readonly #mayBeCall: boolean
   #finished = false
+  /** There was such a stream once. */
+  #isOffered = false
   #verdict: Verdict | undefined
 
+  /** No `answer`: the server was away. */
   constructor(
-    answer: Response,
+    answer: Response | undefined,
     request: McpRequest,
     { settings, handovers, credentials, onSessionLost }: Shared,
   ) {
-    const headers = resumeHeaders(request, answer, [])
+    const headers = resumeHeaders(request, answer ?? new Response(), [])
     const lastEventId = request.headers.get('last-event-id') ?? undefined
     const sessionId = headers.get('mcp-session-id') ?? undefined
+    // The address has been right before: `initialize` was answered.
+    const breaker = settings.breaker === false ? false : { onOpen: 'wait' as const, ...settings.breaker }
     this.#settings = settings
     this.#handovers = handovers
     this.#onSessionLost = onSessionLost
@@ -68,13 +73,14 @@ export class StandaloneStream implements StreamRules {
       stream: this.#stream,
       onOpen: cursor => {
         this.#renewal.accepted()
+        this.#isOffered = true
         this.#zombies.opened(cursor)
       },
       own: {
         resume: { lastEventId },
         heartbeat: settings.heartbeat ?? {},
         backoff: { ...settings.backoff, maxAttempts: Number.POSITIVE_INFINITY },
-        breaker: settings.breaker ?? {},
+        breaker: settings.breaker instanceof Breaker ? settings.breaker : breaker,
         isRetryable: error => this.#mayReopen(error),
         onComment: comment => this.#heard(comment),
       },
@@ -100,7 +106,8 @@ export class StandaloneStream implements StreamRules {
   ended(): void {
     this.#legs.discard()
     this.#renewal.ended()
-    if (this.#verdict !== 'session-lost') return
+    const isNotOffered = !this.#isOffered && (this.#verdict === 'not-resumable' || this.#verdict === 'final')
+    if (this.#verdict !== 'session-lost' && !isNotOffered) return
     // The SDK would ask for it twice more, and tell its host of two errors.
     this.#handovers.expect(this.#stream.sessionId ?? null, this.#engine.lastEventId ?? '', NOTHING_LEFT)
   }
@@ -118,7 +125,8 @@ export class StandaloneStream implements StreamRules {
       this.#zombies.refused(lastEventId)
     )
       this.#tellGap(lastEventId)
-    return this.#verdict !== 'session-lost' && this.#verdict !== 'final'
+    if (this.#verdict === 'session-lost' || this.#verdict === 'final') return false
+    return this.#verdict !== 'not-resumable' || this.#isOffered
   }
 
   #heard(comment: string): void {

@@ -2,7 +2,7 @@ import type { LifecycleEvent } from 'resilient-sse'
 import type { McpFetchOptions } from 'resilient-sse/mcp'
 import { afterEach, describe, expect, test } from 'vitest'
 import { connect, type Line, sleep, type TestClient, until, wrapped } from './clients.ts'
-import { type Leg, McpFaultServer, type McpScript } from './fault-server.ts'
+import { type Leg, type LegWriter, McpFaultServer, type McpScript } from './fault-server.ts'
 
 // The stream of what a server sends on its own account: GET, opened by the SDK after the handshake.
 
@@ -87,6 +87,34 @@ describe.each(LINES)('%s: the standalone stream', line => {
     const states = events.flatMap(event => (event.type === 'circuit' ? [event.state] : []))
     expect(states.slice(0, 2)).toEqual(['open', 'half-open'])
     expect(states.at(-1)).toBe('closed')
+    expect(client.errors).toEqual([])
+  })
+
+  test.each([
+    ['is answered 503', (out: LegWriter) => out.answer(503)],
+    ['breaks before the headers', (out: LegWriter) => out.drop()],
+  ])(
+    'that %s when it is opened first is opened again, where the SDK alone does without it',
+    async (_, away) => {
+      const script: McpScript = { standalone: [away, away, out => void out.log('one', 'a/1')] }
+      const bare = await start(line, script, 'bare')
+      await until(() => bare.client.errors.length > 0)
+      const { client, gets } = await start(line, script)
+      await until(() => client.logs.length === 1)
+      expect(gets().length).toBeGreaterThanOrEqual(3)
+      expect(client.errors).toEqual([])
+      expect(bare.client.logs).toEqual([])
+    },
+  )
+
+  test('that is away when it is opened first, and then not offered, is left alone', async () => {
+    const { client, gets } = await start(line, {
+      standalone: [out => out.answer(503), out => out.answer(405)],
+    })
+    await until(() => gets().length === 2)
+    await sleep(2_500)
+    // What the SDK asks for after that is answered here.
+    expect(gets()).toHaveLength(2)
     expect(client.errors).toEqual([])
   })
 
