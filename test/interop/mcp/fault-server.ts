@@ -116,11 +116,7 @@ export class LegWriter {
     setTimeout(() => (this.#response.socket as Socket | null)?.resetAndDestroy(), 20)
   }
 
-<<<<<<< HEAD
   /** Breaks the connection before anything is answered. */
-=======
-  /** Before the headers. */
->>>>>>> 090716e (fix(mcp): a standalone stream whose server is away when it is opened first is opened later)
   drop(): void {
     ;(this.#response.socket as Socket | null)?.resetAndDestroy()
   }

@@ -9,8 +9,8 @@ import {
   Remembered,
   type Replay,
 } from './remembered.ts'
-import { Renewal } from './renewal.ts'
 import { Session, type SessionOwner } from './session.ts'
+import { Succession } from './succession.ts'
 import type { SdkTransport, Sent } from './types.ts'
 import { Undelivered } from './undelivered.ts'
 
@@ -30,7 +30,7 @@ export class Sessions implements SessionOwner {
   latest: Session
   #current: Session | undefined
   #next = deferred<Session>()
-  #renewal: Renewal | undefined
+  #succession: Succession | undefined
   #count = 0
   #all: Session[] = []
   #isClosed = false
@@ -58,7 +58,7 @@ export class Sessions implements SessionOwner {
 
   /** The session of the moment, or the next one. @throws Undelivered when there is none to be had; the SDK's own error for want of credentials. */
   ready(): Promise<Session> {
-    if (this.#current === undefined && this.#renewal === undefined && !this.#isClosed) this.#renew()
+    if (this.#current === undefined && this.#succession === undefined && !this.#isClosed) this.#renew()
     return this.#next.promise
   }
 
@@ -71,7 +71,7 @@ export class Sessions implements SessionOwner {
 
   close(): void {
     this.#isClosed = true
-    this.#renewal?.close()
+    this.#succession?.close()
     for (const session of this.#all) session.close()
     if (this.#current === undefined)
       this.#next.reject(new SseError('ERR_SSE_CLOSED', 'The transport is closed'))
@@ -93,7 +93,7 @@ export class Sessions implements SessionOwner {
     if (answer.result === undefined) return
     this.isEstablished = true
     this.remembered.learn(request, answer)
-    if (session === this.#current) this.#renewal?.proved()
+    if (session === this.#current) this.#succession?.proved()
   }
 
   isReplaceable(): boolean {
@@ -106,8 +106,8 @@ export class Sessions implements SessionOwner {
     this.#settings.tell('lost', { sessionId: session.inner.sessionId, status })
     this.#current = undefined
     this.#next = deferred()
-    if (this.#renewal === undefined) this.#renew()
-    else this.#renewal.lost()
+    if (this.#succession === undefined) this.#renew()
+    else this.#succession.lost()
   }
 
   #make(): Session {
@@ -119,11 +119,11 @@ export class Sessions implements SessionOwner {
   #renew(): void {
     if (this.#next.isSettled) this.#next = deferred()
     const open = (signal: AbortSignal) => this.#open(signal)
-    this.#renewal = new Renewal(this.#url, this.#settings.settings, open, error => this.#giveUp(error))
+    this.#succession = new Succession(this.#url, this.#settings.settings, open, error => this.#giveUp(error))
   }
 
   #giveUp(error: SseError): void {
-    this.#renewal = undefined
+    this.#succession = undefined
     if (this.#isClosed) return
     this.#settings.tell('failed', { error: this.#unauthorized ?? error })
     this.#next.reject(this.#unauthorized ?? new Undelivered('session-lost', error))

@@ -9,7 +9,7 @@ import { Undelivered } from './undelivered.ts'
  * session, and an answer to a request of the host's is proof of health. So a server that loses each session at once is
  * asked ever more slowly, and `backoff.maxAttempts` times in a row.
  */
-export class Renewal {
+export class Succession {
   readonly #engine: ResilientSse
   #session = new EngineStream()
   #isProven = false
