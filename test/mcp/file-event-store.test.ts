@@ -65,6 +65,12 @@ describe('what was half written when the process was killed', () => {
     expect(errors).toEqual([])
   })
 
+  test('may be everything: an empty file is a new one', async () => {
+    writeFileSync(file, '')
+    const [cursor = ''] = await storeAll(open(), 's', 'one', 'two')
+    expect(await replayed(open(), cursor)).toEqual(['two'])
+  })
+
   test('may be a rewrite: the file is as it was before, and is rewritten in its time', async () => {
     const [cursor = ''] = await storeAll(open(), 's', 'one', 'two')
     writeFileSync(`${file}.new`, 'half of i')
@@ -233,6 +239,27 @@ describe('bounds', () => {
     expect(await known(store, [silent, ...answers])).toEqual([true, false, false])
     await store.storeEvent('e', note(0))
     expect(await known(store, [silent])).toEqual([false])
+  })
+
+  test('a stream that is in use is kept before one that is not', async () => {
+    const store = new MemoryEventStore({ streams: 2 })
+    const ids = [await store.storeEvent('a', note(0)), await store.storeEvent('b', note(0))]
+    await store.storeEvent('a', note(1))
+    await store.storeEvent('c', note(0))
+    expect(await known(store, ids)).toEqual([true, false])
+  })
+
+  test('an answer that was just stored is kept, even where all other calls are open', async () => {
+    const store = new MemoryEventStore({ streams: 2 })
+    const ids = [await store.storeEvent('a', note(0)), await store.storeEvent('b', note(0))]
+    ids.push(await store.storeEvent('c', answerTo(3)))
+    expect(await known(store, ids)).toEqual([false, true, true])
+  })
+
+  test('of events count those that are left', async () => {
+    const store = new MemoryEventStore({ events: 3, characters: 10_000 })
+    const ids = await storeAll(store, 's', 'x'.repeat(9_000), 'y'.repeat(9_000), 'z', 'z')
+    expect(await known(store, ids)).toEqual([false, true, true, true])
   })
 
   test('of characters drop the oldest events, but never the one that was just stored', async () => {

@@ -1,8 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { claim } from '../../docs/examples/mcp/owner.ts'
+
+vi.mock('node:fs', async original => {
+  const fs = await original<typeof import('node:fs')>()
+  return { ...fs, renameSync: vi.fn(fs.renameSync) }
+})
 
 describe('the owner of a folder', () => {
   let folder: string
@@ -15,6 +20,7 @@ describe('the owner of a folder', () => {
 
   /** One like this process, but for `values`. */
   function ownedBy(values: object): void {
+    rmSync(file, { force: true })
     const release = claim(folder)
     const me = JSON.parse(readFileSync(file, 'utf8'))
     release()
@@ -55,6 +61,18 @@ describe('the owner of a folder', () => {
     expect(() => claim(folder)).toThrow(
       `${folder} is in use by another process; if that is gone, remove ${file}`,
     )
+    expect(readdirSync(folder)).toEqual(['owner'])
+  })
+
+  test('is not replaced by one that found it dead, when a quicker one has taken its place', () => {
+    ownedBy({ pid: 2 ** 22 + 1 })
+    const rename = vi.mocked(renameSync).getMockImplementation() as typeof renameSync
+    vi.mocked(renameSync).mockImplementationOnce((from, to) => {
+      ownedBy({ pid: process.ppid, token: 'quicker' })
+      rename(from, to)
+    })
+    expect(() => claim(folder)).toThrow('is in use by another process')
+    expect(JSON.parse(readFileSync(file, 'utf8')).token).toBe('quicker')
     expect(readdirSync(folder)).toEqual(['owner'])
   })
 })
