@@ -88,6 +88,11 @@ async function restart(pause = '60'): Promise<void> {
   server = await ServerProcess.start(bundle, '--port', port, ...flags, '--pause', pause)
 }
 
+const resume = (session: string, lastEventId = '00000000-1') =>
+  fetch(server.url, {
+    headers: { accept: 'text/event-stream', 'mcp-session-id': session, 'last-event-id': lastEventId },
+  })
+
 const RESTARTED = {
   code: -32_000,
   message: expect.stringContaining('The server was restarted during this call'),
@@ -123,27 +128,25 @@ describe('a server that is killed in a call and started again delivers what it h
     ['after the call was done, and its answer had been sent to nobody', '60', 2 + ITEMS + (ITEMS - 2) / 2],
   ])('killed %s', async (_, pause, events) => {
     await restart(pause)
-    let resume = () => {}
-    const { heard, session, call } = await connect(new Promise(resolve => (resume = resolve)))
+    let open = () => {}
+    const { heard, session, call } = await connect(new Promise(resolve => (open = resolve)))
     const outcome = call()
     await until(() => stored(session).length >= events && heard.length === 2)
     await server.kill()
     const before = stored(session)
     expect(before).toHaveLength(events)
     await restart()
-    resume()
+    open()
     expect(await outcome).toEqual(pause === '60' ? answer(before) : RESTARTED)
     expect(heard).toEqual(messages(before))
     expect(heard.length).toBeGreaterThan(2)
+    // Who has everything is told that the session is lost.
+    expect((await resume(session, stored(session).at(-1)?.id)).status).toBe(404)
   })
 })
 
 describe('the folder', () => {
   const list = () => readdirSync(folder).sort()
-  const get = (session: string) =>
-    fetch(server.url, {
-      headers: { accept: 'text/event-stream', 'mcp-session-id': session, 'last-event-id': '00000000-1' },
-    })
 
   test('may hold an empty file and one of somebody else: that one is told of, and left as it is', async () => {
     const foreign = join(folder, 'foreign.events')
@@ -151,7 +154,8 @@ describe('the folder', () => {
     writeFileSync(join(folder, 'empty.events'), '')
     await restart()
     for (const session of ['foreign', 'empty', 'absent', '../server'])
-      expect([session, (await get(session)).status]).toEqual([session, 404])
+      expect([session, (await resume(session)).status]).toEqual([session, 404])
+    await until(() => server.errors !== '')
     expect(server.errors).toBe(`${foreign} is not a file of MCP events\n`)
     expect(readFileSync(foreign, 'utf8')).toBe('my notes')
     const { call } = await connect()
