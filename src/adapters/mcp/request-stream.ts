@@ -107,7 +107,11 @@ export class RequestStream implements StreamRules, Cancellable {
     // A priming event: there is nothing in it but its id.
     if (event.data === '') return ''
     this.#budget.progress()
-    for (const id of answersIn(event.data)) this.#open.delete(id)
+    const answers = answersIn(event.data)
+    const own = answers.filter(id => this.#open.delete(id))
+    this.#shared.register.over(this.#session, own, this)
+    const isForeign = answers.length > 0 && own.length === 0
+    if (isForeign && !this.#shared.register.answered(this.#session, answers)) return ''
     return blockOf(event, this.#shared.settings.forwardEventIds)
   }
 

@@ -1,5 +1,6 @@
 import { Breaker, type ResilientSse, type SseError, type SseEvent } from '../../index.ts'
 import { type StreamRules, SurvivingBody, survivingResponse } from './body.ts'
+import type { CallRegister } from './cancelled.ts'
 import { engineFor } from './engine.ts'
 import { blockOf } from './frames.ts'
 import { type Handovers, NOTHING_LEFT } from './handover.ts'
@@ -22,6 +23,7 @@ export class StandaloneStream implements StreamRules {
   readonly #stream: McpStream
   readonly #settings: McpSettings
   readonly #handovers: Handovers
+  readonly #register: CallRegister
   readonly #renewal: Renewal
   readonly #onSessionLost: () => void
   readonly #legs: Legs
@@ -39,7 +41,7 @@ export class StandaloneStream implements StreamRules {
   constructor(
     answer: Response | undefined,
     request: McpRequest,
-    { settings, handovers, credentials, onSessionLost }: Shared,
+    { settings, handovers, register, credentials, onSessionLost }: Shared,
   ) {
     const headers = resumeHeaders(request, answer ?? new Response(), [])
     const lastEventId = request.headers.get('last-event-id') ?? undefined
@@ -49,6 +51,7 @@ export class StandaloneStream implements StreamRules {
     this.#settings = settings
     this.#handovers = handovers
     this.#onSessionLost = onSessionLost
+    this.#register = register
     this.#stream = { kind: 'standalone', ids: [], methods: [], sessionId }
     this.#mayBeCall = lastEventId !== undefined
     this.#legs = new Legs(answer, async (url, init) => {
@@ -91,7 +94,10 @@ export class StandaloneStream implements StreamRules {
   blockFor(event: SseEvent): string {
     if (event.id || event.data !== '') this.#zombies.alive()
     if (event.data === '') return ''
-    if (this.#mayBeCall && answersIn(event.data).length > 0) this.#finished = true
+    const answers = answersIn(event.data)
+    if (answers.length === 0) return blockOf(event, true)
+    if (this.#mayBeCall) this.#finished = true
+    else if (!this.#register.answered(this.#stream.sessionId ?? null, answers)) return ''
     return blockOf(event, true)
   }
 

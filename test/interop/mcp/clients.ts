@@ -13,7 +13,9 @@ export interface CallOptions {
   timeout?: number
   signal?: AbortSignal
   arguments?: object
+  resumptionToken?: string
   onresumptiontoken?: (token: string) => void
+  onprogress?: (progress: { progress: number }) => void
 }
 
 /** What the tests need of a client, of whichever line. */
