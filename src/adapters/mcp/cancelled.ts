@@ -45,6 +45,11 @@ export class CallRegister {
     return wanted.length > 0
   }
 
+  /** Progress of a call that is over: the SDK, which no longer knows it, would tell its host of an error. */
+  isLate(session: string | null, progressToken: RequestId | undefined): boolean {
+    return progressToken !== undefined && this.#over.has(keyOf(session, progressToken))
+  }
+
   remove(session: string | null, ids: Iterable<RequestId>, stream: Cancellable): void {
     for (const id of ids) {
       const key = keyOf(session, id)

@@ -58,3 +58,15 @@ export function isAnswer({ id, method }: Message): boolean {
 export function idKey(id: unknown): string {
   return JSON.stringify(id)
 }
+
+/** The token of a progress notification: for the SDKs, the id of the call that it is about. */
+export function progressIn(data: string): RequestId | undefined {
+  if (!data.includes('"notifications/progress"')) return undefined
+  const progress = messagesIn(data).find(({ method }) => method === 'notifications/progress')
+  return progress?.params?.progressToken as RequestId | undefined
+}
+
+/** A priming event: there is nothing in it but its id. Servers of the SDK replay it as an empty message. */
+export function isPriming(data: string): boolean {
+  return data === '' || data === '{}'
+}

@@ -7,7 +7,7 @@ import { engineFor } from './engine.ts'
 import { blockOf } from './frames.ts'
 import { type Handovers, NOTHING_LEFT } from './handover.ts'
 import { Legs } from './legs.ts'
-import { answersIn, type RequestId } from './messages.ts'
+import { answersIn, isPriming, progressIn, type RequestId } from './messages.ts'
 import type { McpSettings } from './options.ts'
 import { patience } from './patience.ts'
 import { Renewal } from './renewal.ts'
@@ -104,14 +104,14 @@ export class RequestStream implements StreamRules, Cancellable {
 
   blockFor(event: SseEvent): string {
     if (event.id) this.#legHadId = true
-    // A priming event: there is nothing in it but its id.
-    if (event.data === '') return ''
+    if (isPriming(event.data)) return ''
     this.#budget.progress()
     const answers = answersIn(event.data)
     const own = answers.filter(id => this.#open.delete(id))
     this.#shared.register.over(this.#session, own, this)
     const isForeign = answers.length > 0 && own.length === 0
     if (isForeign && !this.#shared.register.answered(this.#session, answers)) return ''
+    if (this.#shared.register.isLate(this.#session, progressIn(event.data))) return ''
     return blockOf(event, this.#shared.settings.forwardEventIds)
   }
 

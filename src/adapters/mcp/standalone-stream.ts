@@ -5,7 +5,7 @@ import { engineFor } from './engine.ts'
 import { blockOf } from './frames.ts'
 import { type Handovers, NOTHING_LEFT } from './handover.ts'
 import { Legs } from './legs.ts'
-import { answersIn } from './messages.ts'
+import { answersIn, isPriming, progressIn, type RequestId } from './messages.ts'
 import type { McpSettings, McpStream } from './options.ts'
 import { Renewal } from './renewal.ts'
 import type { McpRequest } from './request.ts'
@@ -93,12 +93,18 @@ export class StandaloneStream implements StreamRules {
 
   blockFor(event: SseEvent): string {
     if (event.id || event.data !== '') this.#zombies.alive()
-    if (event.data === '') return ''
+    if (isPriming(event.data)) return ''
     const answers = answersIn(event.data)
-    if (answers.length === 0) return blockOf(event, true)
-    if (this.#mayBeCall) this.#finished = true
-    else if (!this.#register.answered(this.#stream.sessionId ?? null, answers)) return ''
+    if (this.#mayBeCall) this.#finished ||= answers.length > 0
+    else if (this.#isLate(event.data, answers)) return ''
     return blockOf(event, true)
+  }
+
+  /** Whether it is about calls that are over: some servers replay on this stream what belongs to all. */
+  #isLate(data: string, answers: RequestId[]): boolean {
+    const session = this.#stream.sessionId ?? null
+    if (answers.length > 0) return !this.#register.answered(session, answers)
+    return this.#register.isLate(session, progressIn(data))
   }
 
   isFinished(): boolean {

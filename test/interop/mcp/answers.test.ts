@@ -47,6 +47,29 @@ describe.each(LINES)('%s: an answer', line => {
     expect(client.errors).toEqual([])
   })
 
+  test('that was heard is not followed by a replay of its progress or its priming event', async () => {
+    const { client } = await start(line, server => ({
+      tools: { work: [out => out.result('done', 'work/1').end()] },
+      standalone: [
+        async out => {
+          out.log('one', 'a/1')
+          await until(() => called(server(), 'work') !== undefined)
+          out.reset()
+        },
+        out => {
+          const progressToken = called(server(), 'work')?.id
+          out.raw('id: work/0\ndata: {}\n\n')
+          out.message({ method: 'notifications/progress', params: { progressToken, progress: 1 } }, 'work/2')
+          out.log('two', 'a/2')
+        },
+      ],
+    }))
+    await until(() => client.logs.length === 1)
+    expect(await client.call('work')).toBe('done')
+    await until(() => client.logs.length === 2)
+    expect(client.errors).toEqual([])
+  })
+
   test('that was heard is not told again by the stream of another call', async () => {
     const { client } = await start(line, server => ({
       tools: {
