@@ -2,6 +2,8 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { keepaliveFetch } from 'resilient-sse'
 import { mcpFetch } from 'resilient-sse/mcp'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -144,6 +146,31 @@ describe('a server that is killed in a call and started again delivers what it h
     expect((await resume(session, stored(session).at(-1)?.id)).status).toBe(404)
   })
 })
+
+test.each(['v1', 'v2'] as const)(
+  'the SDK alone, %s, is told that its call was lost by a restart',
+  async line => {
+    await restart('60000')
+    const reconnectionOptions = {
+      initialReconnectionDelay: 100,
+      maxReconnectionDelay: 100,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: 200,
+    }
+    const url = new URL(server.url)
+    const transport =
+      line === 'v1'
+        ? new TransportV1(url, { reconnectionOptions })
+        : new StreamableHTTPClientTransport(url, { reconnectionOptions })
+    const client = new (line === 'v1' ? ClientV1 : Client)({ name: 'test', version: '1' })
+    onTestFinished(() => client.close())
+    await client.connect(transport as StreamableHTTPClientTransport & TransportV1)
+    const outcome = client.callTool({ name: 'process_batch', arguments: { items: 2, checkpoint_every: 1 } })
+    await until(() => stored(transport.sessionId as string).length === 3)
+    await restart()
+    await expect(outcome).rejects.toThrow('The server was restarted during this call')
+  },
+)
 
 describe('the folder', () => {
   const list = () => readdirSync(folder).sort()
