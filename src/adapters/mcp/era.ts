@@ -2,8 +2,14 @@ import type { Message } from './messages.ts'
 import type { McpRequest } from './request.ts'
 
 /** From this revision on there are no sessions and no Last-Event-ID: closing a stream cancels its call (SEP-2575). */
-const FIRST_WITHOUT_RESUME = '2026-07-28'
+export const FIRST_WITHOUT_RESUME = '2026-07-28'
 const VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion'
+/** What each request of such a revision says of its client, instead of a session. */
+export const ENVELOPE_META_KEYS: ReadonlySet<string> = new Set([
+  VERSION_META_KEY,
+  'io.modelcontextprotocol/clientInfo',
+  'io.modelcontextprotocol/clientCapabilities',
+])
 
 /** Whether a message says of itself that it is of such a revision. */
 export function isModern(messages: readonly Message[]): boolean {
@@ -16,7 +22,8 @@ export function isWithoutResume(request: McpRequest, messages: readonly Message[
   return version >= FIRST_WITHOUT_RESUME
 }
 
-function versionIn([first]: readonly Message[]): string | undefined {
+/** The revision that a message says to be of. */
+export function versionIn([first]: readonly Message[]): string | undefined {
   const version = (first?.params?._meta as Record<string, unknown> | undefined)?.[VERSION_META_KEY]
   return version === undefined ? undefined : String(version)
 }

@@ -5,12 +5,11 @@ import { isWithoutResume } from './era.ts'
 import { Handovers, notOffered } from './handover.ts'
 import { type Message, messagesIn, requestsIn } from './messages.ts'
 import { type McpFetchOptions, type McpSettings, resolveMcpOptions } from './options.ts'
-import { mayReissue, RenamedIds } from './reissue.ts'
-import { ReissuedStream } from './reissued-stream.ts'
+import { postAnew, withoutResume } from './post-anew.ts'
 import { acceptsStream, type McpRequest, readRequest } from './request.ts'
 import { RequestStream, type Shared } from './request-stream.ts'
 import { resumeHeaders } from './resume-request.ts'
-import { isOfNetwork, isStale } from './stale.ts'
+import { isOfNetwork } from './stale.ts'
 import { StandaloneStream } from './standalone-stream.ts'
 
 /**
@@ -34,13 +33,13 @@ export function survivingFetch(settings: McpSettings, onSessionLost: () => void)
     credentials: new SessionCredentials(),
     onSessionLost,
   }
-  const renamed = new RenamedIds()
+  const anew = withoutResume(settings)
   return async (input, init) => {
     const request = await readRequest(input, init)
     if (!acceptsStream(request.headers)) return settings.fetch(input, init)
     if (request.method === 'POST') {
       const messages = messagesIn(request.text)
-      if (isWithoutResume(request, messages)) return postAnew(request, messages, settings, renamed)
+      if (isWithoutResume(request, messages)) return postAnew(request, messages, anew)
       return post(request, messages, shared)
     }
     return request.method === 'GET' ? get(request, shared) : settings.fetch(request.url, request.init)
@@ -59,27 +58,6 @@ async function post(request: McpRequest, messages: readonly Message[], shared: S
   if (!isTakenOver(request, answer) || first === undefined) return answer
   const headers = resumeHeaders(request, answer, messages)
   return new RequestStream(answer, request, { requests, headers }, shared).response
-}
-
-/** From 2026-07-28 on, an answer that is lost can only be asked for anew, where the request may be sent again. */
-async function postAnew(
-  request: McpRequest,
-  messages: readonly Message[],
-  settings: McpSettings,
-  renamed: RenamedIds,
-): Promise<Response> {
-  const body = renamed.cancellation(messages) ?? request.init.body
-  const sending = settings.fetch(request.url, body === undefined ? request.init : { ...request.init, body })
-  const [first, ...others] = requestsIn(messages)
-  // There are no batches: what a server makes of one is its own affair.
-  if (first === undefined || others.length > 0) return sending
-  const answer = await sending.catch(error => {
-    const isLost = isStale(error) && !request.signal?.aborted
-    if (!isLost || !mayReissue(first, settings.resendTool)) throw error
-    return undefined
-  })
-  if (answer !== undefined && !isTakenOver(request, answer)) return answer
-  return new ReissuedStream(answer, request, first, settings, renamed).response
 }
 
 /** A stream that the SDK opens: the standalone one, or one that it resumes itself. */

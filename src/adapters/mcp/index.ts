@@ -1,3 +1,5 @@
+export type { DiscoverResult } from './discover-result.ts'
+export type { DiscoverChange, DiscoverStore } from './discovery.ts'
 export { mcpFetch } from './fetch.ts'
 export type { McpFetchOptions, McpStream } from './options.ts'
 export type { LostCall, LostReason } from './settle.ts'

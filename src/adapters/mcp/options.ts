@@ -10,6 +10,7 @@ import {
   SseError,
   type TcpOptions,
 } from '../../index.ts'
+import type { DiscoverChange, DiscoverStore } from './discovery.ts'
 import type { RequestId } from './messages.ts'
 import { againWhenStale } from './stale.ts'
 
@@ -52,12 +53,22 @@ export interface McpFetchOptions {
    * tools that are declared `readOnlyHint` or `idempotentHint`. Default none: the call ends in an error.
    */
   resendTool?: ((name: string) => boolean) | undefined
+  /**
+   * 2026-07-28 only: where the server's `DiscoverResult` is kept, by its URL. A client whose server is known there enters
+   * without a round trip; when its first call is refused as if the server were another one, the server is asked after all.
+   * A `Map` will do. Results age where the store lets them. One store for each user: servers may tell users apart.
+   * What the store throws, and what is no such result, counts as nothing kept. Default none: each client asks as it connects.
+   */
+  discoverStore?: DiscoverStore | undefined
+  /** With `discoverStore`: the server is no longer what the client had entered with. What it throws is ignored. */
+  onDiscover?: ((change: DiscoverChange) => void) | undefined
   /** Everything that happens to the streams; see docs/lifecycle.md. What it throws is ignored. */
   onLifecycle?: ((event: LifecycleEvent, stream: McpStream) => void) | undefined
 }
 
 /** Options with defaults. */
-export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'backoff' | 'onLifecycle'> {
+export interface McpSettings
+  extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'backoff' | 'onLifecycle' | 'onDiscover'> {
   /** For what the SDK sends. */
   fetch: typeof globalThis.fetch
   /** For streams that the SDK opens by GET. */
@@ -67,6 +78,7 @@ export interface McpSettings extends Omit<McpFetchOptions, 'fetch' | 'tcp' | 'ba
   backoff: BackoffOptions & { maxAttempts: number }
   forwardEventIds: boolean
   tell: (event: LifecycleEvent, stream: McpStream) => unknown
+  tellDiscover: (change: DiscoverChange) => void
 }
 
 /** Seven waits of at most 0.5 to 16 s: a call is given up before the 60 s of the SDKs' own timeout. */
@@ -83,12 +95,14 @@ const KNOWN: readonly string[] = [
   'maxEventChars',
   'forwardEventIds',
   'resendTool',
+  'discoverStore',
+  'onDiscover',
   'onLifecycle',
 ] satisfies (keyof McpFetchOptions)[]
 
 export function resolveMcpOptions(given: McpFetchOptions): McpSettings {
   check(given)
-  const { fetch: custom, tcp, backoff, forwardEventIds = false, onLifecycle, ...rest } = given
+  const { fetch: custom, tcp, backoff, forwardEventIds = false, onLifecycle, onDiscover, ...rest } = given
   // A kept connection for the standalone stream: on one of its own it would be overtaken by the calls after it, and a
   // server could take it for a resume. A resume has its own: what it meets must not be the path that just failed.
   const fetch = custom ?? keepaliveFetch(tcp, { streams: 'pooled' })
@@ -107,6 +121,14 @@ export function resolveMcpOptions(given: McpFetchOptions): McpSettings {
         // A listener cannot hurt a stream.
       }
     },
+    tellDiscover: change => {
+      try {
+        const told: unknown = onDiscover?.(change)
+        Promise.resolve(told).catch(() => {})
+      } catch {
+        // Nor a call.
+      }
+    },
   }
 }
 
@@ -120,10 +142,15 @@ function check(given: McpFetchOptions): void {
     if (!KNOWN.includes(name)) refuse(name, `not an option; there are ${KNOWN.join(', ')}`)
   const { fetch, tcp, heartbeat, backoff, breaker, dedupe, openTimeoutMs, maxEventChars } = given
   if (dedupe && 'by' in dedupe) refuse('dedupe.by', "cannot take effect here; it is always 'id+data'")
-  for (const name of ['resendTool', 'onLifecycle'] as const)
+  for (const name of ['resendTool', 'onDiscover', 'onLifecycle'] as const)
     if (given[name] !== undefined && typeof given[name] !== 'function') refuse(name, 'not a function')
   if (!['boolean', 'undefined'].includes(typeof given.forwardEventIds))
     refuse('forwardEventIds', 'neither true nor false')
+  const { discoverStore, onDiscover } = given
+  if (discoverStore !== undefined && !isStore(discoverStore))
+    refuse('discoverStore', 'has no get, set and delete')
+  if (onDiscover !== undefined && discoverStore === undefined)
+    refuse('onDiscover', 'cannot take effect without discoverStore')
   // The engine's own checks, without a stream.
   new ResilientSse('http://unused.invalid', {
     fetch,
@@ -135,4 +162,12 @@ function check(given: McpFetchOptions): void {
     openTimeoutMs,
     maxEventChars,
   })
+}
+
+function isStore(store: unknown): boolean {
+  return (
+    typeof store === 'object' &&
+    store !== null &&
+    ['get', 'set', 'delete'].every(name => typeof Reflect.get(store, name) === 'function')
+  )
 }

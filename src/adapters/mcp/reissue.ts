@@ -2,10 +2,11 @@ import { answersIn, type Message, type RequestId } from './messages.ts'
 import type { McpSettings } from './options.ts'
 
 export const LISTEN = 'subscriptions/listen'
+export const DISCOVER = 'server/discover'
 
 /** Requests that read, whatever the server: to ask twice is to look twice. */
 const READ_ONLY = new Set([
-  'server/discover',
+  DISCOVER,
   'tools/list',
   'prompts/list',
   'prompts/get',

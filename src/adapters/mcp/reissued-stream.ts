@@ -24,6 +24,7 @@ const NO_OPEN_TIMEOUT_MS = 600_000
 export class ReissuedStream implements StreamRules {
   readonly response: Response
   readonly #id: RequestId
+  readonly #onResult: ((result: unknown) => void) | undefined
   readonly #mayReissue: boolean
   readonly #reissue: Reissue
   readonly #subscription: Subscription | undefined
@@ -40,6 +41,7 @@ export class ReissuedStream implements StreamRules {
     message: Message & { id: RequestId; method: string },
     settings: McpSettings,
     renamed: RenamedIds,
+    onResult?: (result: unknown) => void,
   ) {
     const { id, method } = message
     const { heartbeat, backoff, breaker, fetch, openTimeoutMs, resendTool } = settings
@@ -50,6 +52,7 @@ export class ReissuedStream implements StreamRules {
       sessionId: undefined,
     }
     this.#id = id
+    this.#onResult = onResult
     this.#reissue = new Reissue(request.text ?? '', id, renamed)
     this.#subscription =
       method === LISTEN
@@ -104,7 +107,11 @@ export class ReissuedStream implements StreamRules {
     const told = messages
       .map(message => this.#reissue.mappedBack(message))
       .flatMap(message => this.#subscription?.told(message) ?? [message])
-    if (told.some(({ method, id }) => method === undefined && id === this.#id)) this.#finished = true
+    const answer = told.find(({ method, id }) => method === undefined && id === this.#id)
+    if (answer !== undefined) {
+      this.#finished = true
+      this.#onResult?.(answer.result)
+    }
     // That a subscription is acknowledged is what a flapping server says each time.
     if (this.#subscription === undefined) this.#budget.progress()
     const text = told.map(messageBlock).join('')

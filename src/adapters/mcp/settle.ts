@@ -43,7 +43,7 @@ export interface LostCall {
 }
 
 /** The SDKs' code for a connection that was closed. */
-const CONNECTION_CLOSED = -32_000
+export const CONNECTION_CLOSED = -32_000
 
 /** Says in words what {@link LostCall} says to a program. */
 const WORDS: Record<LostReason, string> = {
