@@ -1,8 +1,9 @@
+import { isSigned } from './credentials.ts'
 import { answerIn, discoverAnew } from './discover-request.ts'
 import { type DiscoverResult, discoverResultOf, saysTheSame } from './discover-result.ts'
 import { versionIn } from './era.ts'
 import type { Message, RequestId } from './messages.ts'
-import { DISCOVER, mayReissue } from './reissue.ts'
+import { DISCOVER, isRead } from './reissue.ts'
 import type { McpRequest } from './request.ts'
 import { CONNECTION_CLOSED } from './settle.ts'
 
@@ -82,6 +83,11 @@ export class Discovery {
     }
     const sign = call.method === DISCOVER ? undefined : await signOf(answer, call)
     if (sign === undefined || (sign !== 'version' && this.#isConfirmed)) return answer
+    // What is signed for one request would be refused on another.
+    if (isSigned(request.headers)) {
+      this.#write(() => this.#parts.store.delete(request.url.href))
+      return answer
+    }
     const found = await this.#foundSince(probes, request, call)
     if (found === 'nothing' || !speaks(found.fresh, call)) return answer
     if (!neverRan(sign, answer.status, call, found.changed)) return answer
@@ -213,5 +219,5 @@ function codeOf(message: Message | undefined): number | undefined {
  */
 function neverRan(sign: Sign, status: number, call: Call, changed: boolean): boolean {
   if (sign === 'version') return true
-  return sign === 'refused' && changed && (status === 404 || status === 405 || mayReissue(call, () => false))
+  return sign === 'refused' && changed && (status === 404 || status === 405 || isRead(call))
 }

@@ -37,7 +37,7 @@ export async function postAnew(
   const send = () =>
     settings.fetch(request.url, request.init).catch(error => {
       const isLost = isStale(error) && !request.signal?.aborted
-      if (!isLost || !mayReissue(first, settings.resendTool)) throw error
+      if (!isLost || !mayReissue(request, first, settings.resendTool)) throw error
       return undefined
     })
   const answer = await (discovery === undefined ? send() : discovery.answer(request, first, send))

@@ -1,5 +1,7 @@
+import { isSigned } from './credentials.ts'
 import { answersIn, type Message, type RequestId } from './messages.ts'
 import type { McpSettings } from './options.ts'
+import type { McpRequest } from './request.ts'
 
 export const LISTEN = 'subscriptions/listen'
 export const DISCOVER = 'server/discover'
@@ -22,8 +24,24 @@ const READ_ONLY = new Set([
  * Whether a request whose answer was lost may be sent again. A tool may have done its work: it is called again only
  * where the host says that its tools are declared `readOnlyHint` or `idempotentHint`.
  */
-export function mayReissue({ method, params }: Message, resendTool: McpSettings['resendTool']): boolean {
-  if (method === 'tools/call') return resendTool?.(String(params?.name)) === true
+export function mayReissue(
+  { headers }: McpRequest,
+  message: Message,
+  resendTool: McpSettings['resendTool'],
+): boolean {
+  // A server takes the second use of a signature for a replay.
+  if (isSigned(headers)) return false
+  if (message.method !== 'tools/call') return isRead(message)
+  try {
+    return resendTool?.(String(message.params?.name)) === true
+  } catch {
+    // Nobody has said that it may.
+    return false
+  }
+}
+
+/** Whether the server does nothing for it but look, or tell. */
+export function isRead({ method }: Message): boolean {
   return method !== undefined && READ_ONLY.has(method)
 }
 

@@ -61,7 +61,7 @@ export class ReissuedStream implements StreamRules {
             settings.tell({ ...gap, at: Date.now() }, stream)
           })
         : undefined
-    this.#mayReissue = mayReissue(message, resendTool)
+    this.#mayReissue = mayReissue(request, message, resendTool)
     this.#budget = new Budget(this.#subscription ? Number.POSITIVE_INFINITY : backoff.maxAttempts)
     this.#legs = new Legs(answer, async (url, init) => {
       const sent: RequestInit = { ...request.init, body: this.#reissue.next() }

@@ -8,7 +8,7 @@ export type LostReason =
   | 'no-cursor'
   /** The server does not resume (400, 405), or its answer makes asking again pointless. */
   | 'not-resumable'
-  /** The protocol revision has no resume, and the request may have been carried out, so it was not sent again. */
+  /** The protocol revision has no resume, and the request may have been carried out, so it was not sent again; nor is one that is signed. */
   | 'not-resent'
   /** The server no longer knows the session (404, 410). */
   | 'session-lost'

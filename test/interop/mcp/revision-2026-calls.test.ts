@@ -75,6 +75,15 @@ describe('a tool call whose answer is lost', () => {
   })
 })
 
+test('a tool is not called again when the host cannot say whether it may be', async () => {
+  const resendTool = () => {
+    throw new Error('unknown tool')
+  }
+  const { server, client } = await start({ tools: { work: [broken, done] } }, { resendTool })
+  await expect(call(client)).rejects.toMatchObject(lost({ reason: 'not-resent' }))
+  expect(server.of('tools/call')).toHaveLength(1)
+})
+
 describe('a GET', () => {
   test('is never sent, although the server gives its events ids; the SDK alone sends it', async () => {
     const numbered: Leg = out => out.prime('work/1', 10).log('half', 'work/2').end()
