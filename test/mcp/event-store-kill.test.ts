@@ -164,11 +164,15 @@ test.each(['v1', 'v2'] as const)(
         : new StreamableHTTPClientTransport(url, { reconnectionOptions })
     const client = new (line === 'v1' ? ClientV1 : Client)({ name: 'test', version: '1' })
     onTestFinished(() => client.close())
+    let heard = 0
+    client.fallbackNotificationHandler = async () => void heard++
     await client.connect(transport as StreamableHTTPClientTransport & TransportV1)
-    const outcome = client.callTool({ name: 'process_batch', arguments: { items: 2, checkpoint_every: 1 } })
-    await until(() => stored(transport.sessionId as string).length === 3)
+    const outcome = client
+      .callTool({ name: 'process_batch', arguments: { items: 2, checkpoint_every: 1 } })
+      .catch((error: Error) => error.message)
+    await until(() => heard === 1 && stored(transport.sessionId as string).length === 3)
     await restart()
-    await expect(outcome).rejects.toThrow('The server was restarted during this call')
+    expect(await outcome).toContain('The server was restarted during this call')
   },
 )
 
