@@ -27,9 +27,15 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // Needs root and half a minute of silence: npm run test:netns. Needs nginx, Caddy and HAProxy: npm run test:gateways. Need packages of their own, or Chromium: npm run test:servers, test:clients, test:mcp,
-    // test:eventsource, test:browser.
-    exclude: ['**/node_modules/**', 'test/netns/**', 'test/gateways/**', 'test/interop/**', 'test/browser/**'],
+    // Apart from npm test: netns needs root and half a minute of silence, gateways needs nginx, Caddy and HAProxy, interop
+    // packages of its own, browser Chromium.
+    exclude: [
+      '**/node_modules/**',
+      'test/netns/**',
+      'test/gateways/**',
+      'test/interop/**',
+      'test/browser/**',
+    ],
     testTimeout: 30_000,
     maxWorkers: 2,
   },
