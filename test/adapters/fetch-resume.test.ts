@@ -1,14 +1,11 @@
-import { type ResilientFetchOptions, resilientFetch, type SseHttpError } from 'resilient-sse'
+import { resilientFetch, type SseHttpError } from 'resilient-sse'
 import {
   answer,
   cutInside,
   end,
-  eventLog,
   FaultServer,
-  headersOnly,
   idOnly,
   ignoreId,
-  noHeaders,
   raw,
   replay,
   reset,
@@ -20,73 +17,22 @@ import {
 } from 'resilient-sse/testing'
 import { describe, expect, test } from 'vitest'
 import { FAST, Witness } from '../faults/support.ts'
+import { cursors, FAULTS, LOG, log } from './faults.ts'
 import { receive, STREAM } from './fetch-body.ts'
 import { serve } from './server.ts'
 
-const LOG = { count: 60, ids: 'opaque', bytes: [20, 3_000], seed: 5 } as const
-const log = eventLog(LOG)
 const sent = Array.from({ length: LOG.count }, (_, at) => ({ id: log.idAt(at), data: log.at(at).data }))
 
-interface Fault {
-  name: string
-  script: Step[][]
-  /** How many events the client had at each dial. */
-  had: number[]
-  options?: ResilientFetchOptions
-}
-
-const FAULTS: Fault[] = [
-  { name: 'a reset between two events', script: [[send(20), reset()]], had: [0, 20] },
-  { name: 'a FIN inside an event', script: [[send(20), cutInside('event')]], had: [0, 20] },
-  { name: 'a FIN inside a character', script: [[send(20), cutInside('character')]], had: [0, 20] },
-  { name: 'silence on an open socket', script: [[send(20), silence()]], had: [0, 20] },
-  { name: 'headers, then nothing', script: [[send(20), reset()], [headersOnly()]], had: [0, 20, 20] },
-  {
-    name: 'a request that is never answered',
-    script: [[send(20), reset()], [noHeaders()]],
-    had: [0, 20, 20],
-    options: { openTimeoutMs: 200 },
-  },
-  {
-    name: '503 with Retry-After, 429, and a gateway’s page with status 200',
-    script: [
-      [send(20), reset()],
-      [answer(503, { headers: { 'retry-after': '0' } })],
-      [answer(429)],
-      [answer(200, { body: '<html>' })],
-    ],
-    had: [0, 20, 20, 20, 20],
-  },
-  {
-    name: 'a replay that overlaps by ten events, the last one included',
-    script: [
-      [send(20), reset()],
-      [replay({ overlap: 10 }), send(30), reset()],
-    ],
-    had: [0, 20, 40],
-  },
-  {
-    name: 'a replay of everything',
-    script: [
-      [send(20), reset()],
-      [ignoreId(), send(50), reset()],
-    ],
-    had: [0, 20, 50],
-  },
-]
-
 test.each(FAULTS)('a GET is resumed, nothing lost and nothing doubled, over $name', async fault => {
-  const { script, had, options } = fault
+  const { script, openTimeoutMs } = fault
   await using server = await FaultServer.start({ log: LOG, script: [...script, [rest(), end()]] })
-  const response = await resilientFetch({ ...FAST, ...options })(server.url, {
+  const response = await resilientFetch({ ...FAST, ...(openTimeoutMs && { openTimeoutMs }) })(server.url, {
     headers: { ...STREAM.headers, 'x-app': 'mine' },
   })
   const { events, error } = await receive(response)
   expect(error).toBeUndefined()
   expect(events).toEqual(sent)
-  expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual(
-    had.map(count => (count === 0 ? undefined : log.idAt(count - 1))),
-  )
+  expect(server.requests.map(({ lastEventId }) => lastEventId)).toEqual(cursors(fault))
   for (const { method, headers } of server.requests) {
     expect(method).toBe('GET')
     expect(headers).toMatchObject({
