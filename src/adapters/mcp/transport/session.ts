@@ -155,6 +155,7 @@ export class Session implements SessionOfFetch {
 
   #answered(answer: Message, extra: unknown): void {
     const own = this.#own.get(answer.id)
+    this.#own.delete(answer.id)
     own?.resolve(answer)
     if (own !== undefined) return
     const call = this.#open.get(idKey(answer.id))
