@@ -33,6 +33,8 @@ describe('what is no stream is passed on as the same object', () => {
       stream(),
       { method: 'POST', body: 'grant_type=refresh_token' },
     ],
+    ['metadata of OAuth', stream(), { headers: { accept: 'application/json' } }],
+    ['metadata that was asked for without a wish', stream(), {}],
     ['the answer to a notification', stream(), { ...CALL, body: JSON.stringify(note) }],
     [
       'the end of a session',

@@ -41,7 +41,7 @@ export class Renewal implements HandedOver {
   /** Of the next leg. */
   #headers: Headers
   /** They were not used yet: the first leg is there, or the SDK has just brought them. */
-  #areFresh = true
+  #areFresh: boolean
   #refusal: Refusal | undefined
   #told = { nonce: 0, 401: 0, 403: 0 }
   /** Where the SDK was told to come. */
@@ -50,8 +50,10 @@ export class Renewal implements HandedOver {
   isAsked = false
   #settled = () => {}
 
-  constructor(headers: Headers, parts: RenewalParts) {
+  /** `first`: the answer to the request that had these headers. */
+  constructor(headers: Headers, first: Response | undefined, parts: RenewalParts) {
     this.#headers = headers
+    this.#areFresh = first !== undefined
     this.#parts = parts
   }
 

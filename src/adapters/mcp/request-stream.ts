@@ -64,7 +64,7 @@ export class RequestStream implements StreamRules, Cancellable {
       this.#renewal.judged(await resume(url, init), request.url),
     )
     this.#body = new SurvivingBody(this, request.signal)
-    this.#renewal = new Renewal(headers, {
+    this.#renewal = new Renewal(headers, answer, {
       session: this.#session,
       handovers: shared.handovers,
       credentials: shared.credentials.of(request.url, this.#session),

@@ -59,7 +59,7 @@ export class StandaloneStream implements StreamRules {
       return this.#renewal.judged(await settings.resume(url, { ...init, headers }), request.url)
     })
     this.#body = new SurvivingBody(this, request.signal)
-    this.#renewal = new Renewal(headers, {
+    this.#renewal = new Renewal(headers, answer, {
       session: sessionId ?? null,
       handovers,
       credentials: credentials.of(request.url, sessionId ?? null),

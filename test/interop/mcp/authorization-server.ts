@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createHash, type KeyObject, verify } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -218,7 +218,7 @@ export class AuthorizationServer implements AsyncDisposable {
     if (this.clientKey === undefined) return true
     const [head = '', claims = '', signature = ''] = (params.get('client_assertion') ?? '').split('.')
     const signed = Buffer.from(`${head}.${claims}`)
-    return verify('sha256', signed, createPublicKey(this.clientKey), Buffer.from(signature, 'base64url'))
+    return verify('sha256', signed, this.clientKey, Buffer.from(signature, 'base64url'))
   }
 
   #metadata(): object {
