@@ -6,6 +6,7 @@ import { serve, status } from './server.ts'
 
 const SSE = { 'content-type': 'text/event-stream' }
 const message = (method: string, id?: number) => JSON.stringify({ jsonrpc: '2.0', id, method })
+const note = `data: ${message('notifications/message')}\n\n`
 const result = `id: 2\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} })}\n\n`
 
 const post = (token: string, session: string | undefined, body: string): RequestInit => ({
@@ -34,7 +35,7 @@ function below() {
     if (!String(init.body).includes('tools/call')) return new Response(null, { status: 202 })
     const body = new ReadableStream({
       start(controller) {
-        controller.enqueue(new TextEncoder().encode('retry: 10\nid: 1\ndata: {}\n\n'))
+        controller.enqueue(new TextEncoder().encode(`retry: 10\nid: 1\n${note}`))
         leave = () => controller.close()
       },
     })
@@ -75,7 +76,7 @@ test.each([
     const call = post('', 's', message('tools/call', 1))
     const response = await fetch(AT, { ...call, headers: { ...(call.headers as object), ...signed } })
     server.break()
-    expect(await response.text()).toBe('data: {}\n\nretry: 0\nid: 1\ndata: \n\n')
+    expect(await response.text()).toBe(`${note}retry: 0\nid: 1\ndata: \n\n`)
     expect(server.resumed).toEqual([])
     const headers = { ...signed, accept: SSE['content-type'], 'mcp-session-id': 's', 'last-event-id': '1' }
     const resumed = await fetch(AT, { headers: { ...headers, authorization: 'DPoP signed-anew' } })
@@ -87,7 +88,7 @@ test.each([
 test('a resume that is redirected to another origin leaves its token at home, a newer one too', async () => {
   await using other = await serve(status(503))
   await using server = await serve(
-    response => response.writeHead(200, SSE).end('retry: 300\nid: 1\ndata: {}\n\n'),
+    response => response.writeHead(200, SSE).end(`retry: 300\nid: 1\n${note}`),
     response => response.writeHead(202).end(),
     response => response.writeHead(307, { location: `${other.url}stolen` }).end(),
     response => response.writeHead(200, SSE).end(result),
