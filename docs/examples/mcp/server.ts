@@ -157,6 +157,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
     http.listen(options.port, '127.0.0.1', resolve)
+  }).catch(error => {
+    folder?.close()
+    throw error
   })
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
