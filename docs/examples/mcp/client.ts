@@ -60,7 +60,7 @@ export async function runClient(options: ClientOptions): Promise<string> {
   try {
     log('INFO', `connected to ${options.url}, protocol ${client.getNegotiatedProtocolVersion()}`)
     for (const { name, description } of (await client.listTools()).tools)
-      options.print(`tool    ${name}: ${description}`)
+      options.print(`tool    ${name}: ${description ?? '(no description)'}`)
     const result = await client.callTool({
       name: 'process_batch',
       arguments: { items: options.items, checkpoint_every: options.checkpointEvery },

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePort, isListening } from '../ports.ts'
 
 export const EXAMPLES = fileURLToPath(new URL('../../../docs/examples/servers', import.meta.url))
 /** Where the examples run: below the package that has the frameworks. */
@@ -115,40 +115,5 @@ export function publishSteadily(server: ExampleServer): () => Promise<void> {
   return () => {
     stopped = true
     return publishing
-  }
-}
-
-const taken = new Set<number>()
-
-/**
- * A port that stays free until the server listens, and while it is started again: below those that the system gives to
- * others meanwhile, and never twice.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000)
-    if (taken.has(port)) continue
-    taken.add(port)
-    const server = createServer().listen(port, '127.0.0.1')
-    try {
-      await once(server, 'listening')
-      return port
-    } catch {
-      // Somebody else's.
-    } finally {
-      server.close()
-    }
-  }
-}
-
-async function isListening(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
   }
 }
