@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 // The one that tsup brings along.
@@ -25,11 +24,11 @@ const builtPackage = {
 
 /**
  * The benchmarks as JavaScript that every Node runs, in bench/dist: main.js, and one file for each `*.process.ts`, which
- * runs in a process of its own. No loader is left in those processes, so none is measured.
+ * runs in a process of its own. No loader is left in those processes, so none is measured. What is
+ * there already stays: another run may be using it.
  */
 export async function bundle() {
   const outdir = join(HERE, 'dist')
-  await rm(outdir, { recursive: true, force: true })
   const files = readdirSync(HERE, { recursive: true }).filter(file => !file.startsWith('node_modules'))
   const processes = files.filter(file => file.endsWith('.process.ts'))
   await build({

@@ -6,7 +6,7 @@ import type { Cell, RunOptions, Saved } from './measure/cell.ts'
 import { environment } from './measure/environment.ts'
 import { newest } from './measure/node.ts'
 import { stopAll } from './measure/processes.ts'
-import { load, save } from './measure/store.ts'
+import { type Benchmarks, load, save } from './measure/store.ts'
 import { tableOf } from './report/tables.ts'
 
 const USAGE = `npm run bench                      the cells of bench/cells.ts that are there by default, at most 20 minutes
@@ -40,7 +40,10 @@ export async function main(args: string[]): Promise<number> {
   const unknown = names.find(name => !CELLS.some(cell => isNamed(cell, name)))
   if (unknown !== undefined) return told(`bench: no cell ${unknown}\n\n${USAGE}`, 2)
   const { report } = await import('./report/files.ts')
-  if (values.report) return report(load(FILE))
+  if (values.report) {
+    report(load(FILE))
+    return 0
+  }
 
   const chosen = CELLS.filter(cell =>
     names.length > 0 ? names.some(name => isNamed(cell, name)) : values.full || cell.byDefault,
@@ -54,15 +57,16 @@ export async function main(args: string[]): Promise<number> {
     quick: values.quick,
     ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
   }
+  const startedAt = performance.now()
   for (const cell of chosen) {
     const measured = await measure(cell, options)
     console.log(tableOf(cell.name, measured))
     // Each cell when it ends: an interrupted run loses the cell at hand alone.
     if (!saving) continue
-    const benchmarks = { ...load(FILE), [cell.name]: measured }
-    save(FILE, benchmarks)
-    await report(benchmarks)
+    save(FILE, inOrder({ ...load(FILE), [cell.name]: measured }))
+    report(load(FILE))
   }
+  console.log(`\n${chosen.length} cells in ${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes`)
   return 0
 }
 
@@ -75,6 +79,12 @@ async function measure(cell: Cell, options: RunOptions): Promise<Saved> {
   const node = cell.node === 'newest' ? newest().version : process.versions.node
   const date = new Date().toISOString().slice(0, 16)
   return { title: cell.title, date, seconds, load, ...environment(), node, results }
+}
+
+/** In the order of bench/cells.ts, whenever each was measured. */
+function inOrder(benchmarks: Benchmarks): Benchmarks {
+  const place = (name: string) => CELLS.findIndex(cell => cell.name === name)
+  return Object.fromEntries(Object.entries(benchmarks).sort(([a], [b]) => place(a) - place(b)))
 }
 
 const isNamed = ({ name }: Cell, wanted: string) => name === wanted || name.startsWith(`${wanted}/`)

@@ -38,7 +38,10 @@ export function follow(source: EventSourceLike, { onEvent, onTrouble, onEnd }: L
   source.onmessage = event => onEvent(event.data, event.lastEventId)
   source.onerror = () => {
     onTrouble?.()
-    if (source.readyState === 2) onEnd?.()
+    // Some tell first and close afterwards.
+    setImmediate(() => {
+      if (source.readyState === 2) onEnd?.()
+    })
   }
   return () => source.close()
 }

@@ -4,7 +4,7 @@ import { readThrough } from './floors.ts'
 
 function optionsOf({ silenceMs, retryMs }: Settings, onTrouble?: () => void): ResilientSseOptions {
   return {
-    ...(silenceMs !== undefined && { heartbeat: { timeoutMs: silenceMs } }),
+    ...(silenceMs !== undefined && { heartbeat: { timeoutMs: silenceMs }, openTimeoutMs: silenceMs }),
     ...(retryMs !== undefined && { backoff: { baseMs: retryMs } }),
     ...(onTrouble && {
       onLifecycle: ({ type }) => {

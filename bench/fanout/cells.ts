@@ -15,14 +15,7 @@ export interface FanoutResults {
   rounds: Record<string, Round<FanoutRound>[]>
 }
 
-const CLIENTS = [
-  'resilient-sse',
-  'resilient-sse batches',
-  'eventsource',
-  'eventsource-client',
-  'undici EventSource',
-  'fetch + decoder + parser',
-]
+const CLIENTS = ['resilient-sse', 'eventsource', 'eventsource-client', 'fetch + decoder + parser']
 /** Over all streams. */
 const PER_SECOND = 5_000
 const SECONDS = 4

@@ -14,6 +14,7 @@ export interface IdleRound {
 
 /** Usual among servers. */
 const COMMENT_EVERY_MS = 15_000
+const SETTLE_MS = 2_000
 const QUIET_MS = 4_000
 
 /** Which figures are taken beside memory; each takes its time. */
@@ -34,6 +35,7 @@ async function memoryAndCpu(client: string, streams: number, { cpu }: IdleExtras
   const { rssBytes, heapBytes } = crowd.opened
   const memory = { bytesPerStream: rssBytes / streams, heapBytesPerStream: heapBytes / streams }
   if (!cpu) return memory
+  await crowd.during({ do: 'quiet' }, SETTLE_MS)
   const quiet = await crowd.during({ do: 'quiet' }, QUIET_MS)
   const commented = await crowd.during({ do: 'comments', everyMs: COMMENT_EVERY_MS }, COMMENT_EVERY_MS)
   const comments = (streams * commented.wallMs) / COMMENT_EVERY_MS

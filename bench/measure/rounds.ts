@@ -7,7 +7,7 @@ export const failed = <Figures extends object>(round: Round<Figures>): round is 
   'failed' in round
 
 /** A client this much slower than the fastest is measured twice, which says enough. */
-const FAR_BEHIND = 4
+const FAR_BEHIND = 2
 
 /**
  * Every client once, then every client again: what the machine does meanwhile meets all of them alike. A client that

@@ -19,3 +19,19 @@ export const ratio = (value: number) => (Number.isFinite(value) ? value.toFixed(
 export function count(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
 }
+
+const LINE_CHARS = 130
+
+/** A paragraph in lines as long as those of the other pages. */
+export function wrapped(text: string): string {
+  let line = ''
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > LINE_CHARS) {
+      lines.push(line)
+      line = ''
+    }
+    line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line].join('\n')
+}

@@ -49,8 +49,8 @@ interface Variant {
 
 const VARIANTS: Record<string, Variant> = {
   base: { title: '130-byte events in 64 KiB chunks', clients: ALL, rounds: 7 },
-  newest: { title: 'the same on the newest Node', clients: ALL, rounds: 7, onNewest: true },
-  '1-kib': { title: '1 KiB events in 64 KiB chunks', spec: { bytes: 1_024, events: 300_000 } },
+  newest: { title: 'the same on the newest Node', clients: ALL, rounds: 5, onNewest: true },
+  '1-kib': { title: '1 KiB events in 64 KiB chunks', spec: { bytes: 1_024, events: 300_000 }, rounds: 3 },
   '1-mib': { title: '1 MiB events in 64 KiB chunks', spec: { bytes: 1_048_576, events: 300 }, clients: ALL },
   'one-a-chunk': {
     title: '130-byte events, one a chunk',
@@ -62,7 +62,7 @@ const VARIANTS: Record<string, Variant> = {
     spec: { chunk: 1_460, events: 1_000_000 },
   },
   'utf-8': { title: '130-byte events of UTF-8 text', spec: { text: 'utf-8', events: 1_000_000 } },
-  'short-ids': { title: '130-byte events with short ids', spec: { ids: 'short' } },
+  'short-ids': { title: '130-byte events with short ids', spec: { ids: 'short' }, rounds: 3 },
   reconnected: {
     title: '130-byte events after a reconnect',
     spec: { before: 100_000 },

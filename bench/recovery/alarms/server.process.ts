@@ -1,18 +1,18 @@
-// Streams with nothing but heartbeats, in a rhythm that wavers by half, and a log of every write.
+// Streams with nothing but heartbeats, in a rhythm that wavers, and a log of every write.
 import { createServer } from 'node:http'
-import { EVERY_MS, WAVER } from './alarms.mjs'
+import { EVERY_MS, WAVER } from './rhythm.ts'
 
 /** Per stream: when it was written to, in epoch milliseconds. */
-const writes = new Map()
+const writes = new Map<number, number[]>()
 let silent = false
 
 const server = createServer((request, response) => {
-  const stream = request.url.slice(1)
+  const stream = Number(request.url?.slice(1))
   const log = writes.get(stream) ?? []
   writes.set(stream, log)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  let timer
+  let timer: NodeJS.Timeout | undefined
   const beat = () => {
     if (silent) return
     response.write(':\n\n')
@@ -23,11 +23,11 @@ const server = createServer((request, response) => {
   response.on('close', () => clearTimeout(timer))
 })
 
-server.listen({ host: '127.0.0.1', port: 0, backlog: 1024 }, () =>
-  process.send({ url: `http://127.0.0.1:${server.address().port}` }),
-)
+server.listen({ host: '127.0.0.1', port: 0, backlog: 1_024 }, () => {
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as { port: number }).port}` })
+})
 process.on('message', order => {
   if (order === 'silence') silent = true
-  process.send({ writes: Object.fromEntries(writes) })
+  process.send?.(writes)
 })
 process.once('disconnect', () => process.exit())
