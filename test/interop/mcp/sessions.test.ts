@@ -63,4 +63,67 @@ describe.each(LINES)('%s: a server that is killed during a call and started agai
     )
     expect(host.errors).toEqual([])
   })
+
+  test('is set again as it was: its log level and subscriptions, ahead of the next call', async () => {
+    const { server, host } = await start(line)
+    await host.request('logging/setLevel', { level: 'error' })
+    for (const uri of ['a:1', 'a:2']) await host.request('resources/subscribe', { uri })
+    await host.request('resources/unsubscribe', { uri: 'a:1' })
+    await server.kill()
+    await server.start()
+    const before = server.done.length
+    expect(await host.call(1)).toBe('done 1')
+    expect(server.done.slice(before)).toEqual([
+      'initialize',
+      'level error',
+      'resources/subscribe a:2',
+      'call 1',
+    ])
+  })
+
+  test('may be another: the host is told what it says otherwise of itself', async () => {
+    const { server, host } = await start(line)
+    await server.kill()
+    await server.start({ version: '2', prompts: true })
+    expect(await host.call(1)).toBe('done 1')
+    expect(host.sessions.at(-1)).toMatchObject({
+      type: 'initialized',
+      changed: ['capabilities', 'serverInfo'],
+      result: { serverInfo: { version: '2' }, capabilities: { prompts: {} } },
+      previous: { serverInfo: { version: '1' } },
+    })
+  })
+
+  test('that has no sessions is not initialized again', async () => {
+    // A process takes its time to start.
+    const resilience = { backoff: { baseMs: 100, maxMs: 500, maxAttempts: 1_000 } }
+    const { server, host } = await start(line, { resilience }, { stateless: true })
+    expect(await host.call(1)).toBe('done 1')
+    await server.kill()
+    const waiting = host.call(2)
+    waiting.catch(() => {})
+    await server.start({ stateless: true })
+    expect(await waiting).toBe('done 2')
+    expect(server.done).toEqual(['initialize', 'call 1', 'call 2'])
+    expect(host.sessions).toEqual([])
+  })
+
+  test('and had asked the host something meanwhile is not sent the answer', async () => {
+    const answers: (() => void)[] = []
+    const elicit = () => new Promise<void>(resolve => answers.push(resolve))
+    const { server, host } = await start(line, { elicit })
+    const lost = host.call(1, { ask: true })
+    lost.catch(() => {})
+    await until(() => answers.length === 1)
+    await server.kill()
+    await expect(lost).rejects.toMatchObject({ code: -32_000 })
+    await server.start()
+    expect(await host.call(2)).toBe('done 2')
+    answers[0]?.()
+    const asked = host.call(3, { ask: true })
+    await until(() => answers.length === 2)
+    answers[1]?.()
+    expect(await asked).toBe('done 3')
+    expect(host.errors).toEqual([])
+  })
 })
