@@ -3,9 +3,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { Client, type DiscoverResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { mcpFetch } from 'resilient-sse/mcp'
+import { type DiscoverStore, mcpFetch } from 'resilient-sse/mcp'
 import { z } from 'zod'
 
 /** A server of that revision, and the JSON-RPC methods that it was asked for. */
@@ -43,16 +43,12 @@ export async function startServer2026(): Promise<{
   }
 }
 
-/** Connects: with what `store` has kept, or by asking the server, and then it is kept. */
-export async function connect2026(url: URL, store: Map<string, DiscoverResult>): Promise<Client> {
+/** Connects: with what `discoverStore` knows of the server, or by asking it, and then that is kept. */
+export async function connect2026(url: URL, discoverStore: DiscoverStore): Promise<Client> {
   const client = new Client(
     { name: 'reconnect-client', version: '1.0.0' },
     { versionNegotiation: { mode: { pin: '2026-07-28' } } },
   )
-  const transport = new StreamableHTTPClientTransport(url, { fetch: mcpFetch() })
-  const discover = store.get(url.href)
-  await client.connect(transport, discover ? { prior: { kind: 'modern', discover } } : {})
-  const found = client.getDiscoverResult()
-  if (found !== undefined) store.set(url.href, found)
+  await client.connect(new StreamableHTTPClientTransport(url, { fetch: mcpFetch({ discoverStore }) }))
   return client
 }
