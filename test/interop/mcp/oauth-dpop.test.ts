@@ -50,6 +50,8 @@ async function start(line: Line, signer: Signer, script: McpScript, ours = true)
   }
   const client = await connect(line, server.url, options[signer]())
   open.push(server, authorization, client)
+  // The SDK asks for the standalone stream at its leisure.
+  await until(() => server.of('GET').length > 0)
   const cursors = () => server.of('GET').map(({ headers }) => headers['last-event-id'])
   return { authorization, provider, server, client, cursors }
 }

@@ -27,6 +27,8 @@ async function start(line: Line, options: ConnectOptions, script: McpScript = {}
   const server = await McpFaultServer.start({ guard: authorization.guard, tools, ...script })
   const client = await connect(line, server.url, { ...options, authProvider: provider })
   open.push(server, authorization, client)
+  // The SDK asks for the standalone stream at its leisure.
+  await until(() => server.of('GET').length > 0)
   const outage = async () => {
     server.goAway()
     authorization.expireAll()

@@ -29,6 +29,8 @@ async function start(
   const server = await McpFaultServer.start({ guard: authorization.guard, ...script })
   const client = await connect(line, server.url, { ...options, authProvider: providerOf(authorization) })
   open.push(server, authorization, client)
+  // The SDK asks for the standalone stream at its leisure.
+  await until(() => server.of('GET').length > 0)
   return { authorization, server, client }
 }
 

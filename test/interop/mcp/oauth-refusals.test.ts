@@ -32,6 +32,8 @@ async function start(
   const server = await McpFaultServer.start({ guard: authorization.guard, ...script(authorization) })
   const client = await connect(line, server.url, { ...options, authProvider: provider })
   open.push(server, authorization, client)
+  // The SDK asks for the standalone stream at its leisure.
+  await until(() => server.of('GET').length > 0)
   /** What each resume of the call was let in with, and how it was answered. */
   const resumes = () =>
     server
@@ -44,6 +46,16 @@ async function start(
 const expiresMeanwhile = (authorization: AuthorizationServer): McpScript => ({
   tools: { work: work(() => authorization.expireAll()) },
 })
+
+const listenersNeedMore = (authorization: AuthorizationServer): McpScript => ({
+  tools: {
+    work: work(() => {
+      authorization.scopeFor = ({ method }) => (method === 'GET' ? 'mcp listen' : 'mcp')
+    }),
+  },
+})
+
+const TIMED_OUT = { message: expect.stringMatching(/timed out/i) }
 
 const unauthorized = (status: number) => ({
   code: -32_000,
@@ -76,23 +88,28 @@ describe.each(LINES)('%s: a call whose resume is refused', line => {
     expect(await client.ping()).toBeDefined()
   })
 
-  test('hangs with the SDK alone when the user has to log in', async () => {
-    const { client, authorization, provider } = await start(line, {}, expiresMeanwhile)
-    authorization.forgetRefreshTokens()
-    await expect(client.call('work', { timeout: 6_000 })).rejects.toMatchObject({
-      message: expect.stringMatching(/timed out/i),
-    })
-    expect(provider.redirects.length).toBeGreaterThan(0)
+  test.each<[string, (authorization: AuthorizationServer) => void]>([
+    ['the user has to log in', authorization => authorization.forgetRefreshTokens()],
+    [
+      'the new token is refused, too',
+      authorization => {
+        authorization.mode = 'never-content'
+      },
+    ],
+  ])('hangs with the SDK alone when %s', async (_, prepare) => {
+    const { client, authorization } = await start(line, {}, expiresMeanwhile)
+    prepare(authorization)
+    await expect(client.call('work', { timeout: 6_000 })).rejects.toMatchObject(TIMED_OUT)
+  })
+
+  test('for its scope hangs with the SDK alone', async () => {
+    const { client, provider } = await start(line, {}, listenersNeedMore)
+    await expect(client.call('work', { timeout: 6_000 })).rejects.toMatchObject(TIMED_OUT)
+    expect(provider.redirects.length > 0).toBe(line === 'v2')
   })
 
   test('for its scope is shown to the SDK, and settled when that gets no better token', async () => {
-    const { client, server, provider, resumes } = await start(line, wrapped(), authorization => ({
-      tools: {
-        work: work(() => {
-          authorization.scopeFor = ({ method }) => (method === 'GET' ? 'mcp listen' : 'mcp')
-        }),
-      },
-    }))
+    const { client, server, provider, resumes } = await start(line, wrapped(), listenersNeedMore)
     await expect(client.call('work', { timeout: 20_000 })).rejects.toMatchObject(unauthorized(403))
     expect(resumes()).toEqual([['Bearer access-1', 403]])
     expect(server.of('tools/call')).toHaveLength(1)
