@@ -3,18 +3,14 @@ import { isInstalled } from './gateway.ts'
 import { GOOD_HEAD, GOOD_LIMIT_MS, goodRun } from './good.ts'
 import { caddy } from './kinds.ts'
 import { MeasuredTable } from './measured.ts'
+import { addRow, notes, Scene, SETTINGS_HEAD, type Setting } from './scene.ts'
 import {
-  addRow,
   brokenOff,
   cursorNotPassed,
   cursorNotPassedToLiveServer,
   finiteBrokenOff,
   heartbeatHelps,
-  notes,
   orderKept,
-  Scene,
-  SETTINGS_HEAD,
-  type Setting,
   shortTimeout,
   upstreamConnections,
   withheld,
@@ -32,6 +28,12 @@ const readTimeout = (seconds: number): Setting => ({
   label: `\`read_timeout ${seconds}s\``,
   changes: [['dial_timeout 5s', `read_timeout ${seconds}s`]],
 })
+const WRITE_TIMEOUT: Setting = {
+  label: '`timeouts { write 4s }`',
+  changes: [
+    ['# Global options', '# Global options\n\tservers {\n\t\ttimeouts {\n\t\t\twrite 4s\n\t\t}\n\t}'],
+  ],
+}
 const NO_CURSOR: Setting = {
   label: '`header_up -Last-Event-ID`',
   changes: [['transport http {', 'header_up -Last-Event-ID\n\t\ttransport http {']],
@@ -71,6 +73,25 @@ describe.skipIf(!isInstalled(caddy))('Caddy', () => {
     shortTimeout(caddy, readTimeout(2), bad, 'end'))
   test.concurrent('a read timeout of 5 s does not cut a stream with a heartbeat', () =>
     heartbeatHelps(caddy, readTimeout(5), bad))
+  test.concurrent('a write timeout cuts a stream that is alive, which is resumed', async () => {
+    await using scene = await Scene.set(caddy, WRITE_TIMEOUT.changes)
+    const { publisher } = scene
+    publisher.publishEvery(250)
+    await using follower = scene.follow()
+    await follower.dropped(3)
+    publisher.stop()
+    await follower.caughtUp()
+    follower.expectAllOnceInOrder()
+    for (const drop of follower.witness.of('drop'))
+      expect(drop).toMatchObject({ opened: true, reason: 'network' })
+    addRow(
+      bad,
+      `${WRITE_TIMEOUT.label}, an event every 0.25 s`,
+      'any',
+      follower,
+      notes(follower, 'after a redial'),
+    )
+  })
   test.concurrent('with heartbeat < watchdog < read timeout it is the watchdog that judges a silent server', () =>
     orderKept(caddy, ['dial_timeout 5s', 'read_timeout 8s']))
 

@@ -4,18 +4,14 @@ import { isInstalled } from './gateway.ts'
 import { GOOD_HEAD, GOOD_LIMIT_MS, goodRun } from './good.ts'
 import { haproxy } from './kinds.ts'
 import { MeasuredTable } from './measured.ts'
+import { addRow, notes, Scene, SETTINGS_HEAD, type Setting } from './scene.ts'
 import {
-  addRow,
   brokenOff,
   cursorNotPassed,
   cursorNotPassedToLiveServer,
   finiteBrokenOff,
   heartbeatHelps,
-  notes,
   orderKept,
-  Scene,
-  SETTINGS_HEAD,
-  type Setting,
   shortTimeout,
   slowConsumer,
   upstreamConnections,
@@ -24,6 +20,10 @@ import {
 const COMPRESSED: Setting = {
   label: '`compression algo gzip`',
   changes: [['server one', 'compression algo gzip\n\tcompression type text/event-stream\n\tserver one']],
+}
+const WAIT_FOR_BODY: Setting = {
+  label: '`http-response wait-for-body time 2s`',
+  changes: [['server one', 'http-response wait-for-body time 2s\n\tserver one']],
 }
 const serverTimeout = (seconds: number): Setting => ({
   label: `\`timeout server ${seconds}s\``,
@@ -82,6 +82,22 @@ describe.skipIf(!isInstalled(haproxy))('HAProxy', () => {
     await follower.caughtUp()
     follower.expectAllOnceInOrder()
     addRow(bad, COMPRESSED.label, '`Accept-Encoding: gzip`', follower, noted)
+  })
+
+  test.concurrent('wait-for-body waits for the end of an answer that has none, and then says 504', async () => {
+    await using scene = await Scene.set(haproxy, WAIT_FOR_BODY.changes)
+    const { publisher, gateway } = scene
+    publisher.publish(3)
+    await using follower = scene.follow()
+    await follower.dropped(2)
+    for (const drop of follower.witness.of('drop'))
+      expect(drop).toMatchObject({ opened: false, reason: 'refused', error: { status: 504 } })
+    expect(follower.numbers).toEqual([])
+    const noted = notes(follower, 'when it is mended')
+    await gateway.reload({ changes: [] })
+    await follower.caughtUp()
+    follower.expectAllOnceInOrder()
+    addRow(bad, WAIT_FOR_BODY.label, 'any', follower, noted)
   })
 
   test.concurrent('a server timeout of 2 s cuts a quiet stream, which is resumed', () =>

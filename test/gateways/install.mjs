@@ -15,7 +15,7 @@ export function install(names) {
   const missing = names.filter(isMissing)
   if (missing.length > 0 && process.getuid?.() === 0 && !isMissing('apt-get')) installPackages(missing)
   for (const name of names.filter(isMissing))
-    console.log(`skipped, ${name}: it is not installed, and only root on Debian can install it here`)
+    console.log(`skipped, ${name}: it is not installed and could not be (root on Debian can)`)
 }
 
 function installPackages(names) {

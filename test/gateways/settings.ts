@@ -1,84 +1,12 @@
-import {
-  answer,
-  cutInside,
-  FaultServer,
-  type FaultServerOptions,
-  fromNow,
-  heartbeats,
-  reset,
-  rest,
-  send,
-  silence,
-  stay,
-} from 'resilient-sse/testing'
+import { answer, cut, cutInside, fromNow, heartbeats, rest, send, silence, stay } from 'resilient-sse/testing'
 import { expect } from 'vitest'
 import { sleep } from '../faults/support.ts'
-import { Follower, type FollowerOptions, IMPATIENT, noticed, type Speech, until } from './follower.ts'
-import { type Change, Gateway, type Kind } from './gateway.ts'
+import { type Follower, type FollowerOptions, type Speech, until } from './follower.ts'
+import type { Change, Kind } from './gateway.ts'
 import type { MeasuredTable } from './measured.ts'
-import { Publisher } from './publisher.ts'
+import { addRow, notes, Scene, type Setting } from './scene.ts'
 
 // What is tried behind each gateway in the same way.
-
-/** How the documented configuration is changed for the worse. */
-export interface Setting {
-  /** As it stands in the table. */
-  readonly label: string
-  readonly changes: readonly Change[]
-}
-
-/** A server behind a gateway, and the events that it is to send. */
-export class Scene implements AsyncDisposable {
-  private constructor(
-    readonly publisher: Publisher,
-    readonly upstream: FaultServer,
-    readonly gateway: Gateway,
-  ) {}
-
-  static async set(
-    kind: Kind,
-    changes: readonly Change[],
-    options: Pick<FaultServerOptions, 'script' | 'otherwise'> = {},
-  ): Promise<Scene> {
-    const publisher = new Publisher()
-    const upstream = await FaultServer.start({ ...options, log: publisher.log })
-    return new Scene(publisher, upstream, await Gateway.start(kind, upstream.port, changes))
-  }
-
-  follow(options: FollowerOptions = {}): Follower {
-    return new Follower(this.gateway, this.publisher, { ...IMPATIENT, ...options })
-  }
-
-  /** The cursors that reached the server, in the order of the requests. */
-  get cursors(): (string | undefined)[] {
-    return this.upstream.requests.map(({ lastEventId }) => lastEventId)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.publisher.stop()
-    await this.gateway[Symbol.asyncDispose]()
-    await this.upstream.close()
-  }
-}
-
-/** The columns of the tables: what was set, who met it, and what came of it. */
-export const SETTINGS_HEAD = ['setting', 'client', 'noticed', 'events come', 'dials', 'lost', 'doubled']
-
-/** The middle of a row, as it is at this moment. */
-export function notes({ dialled, witness }: Follower, come = 'at once'): string[] {
-  const dials = dialled.length < 3 ? String(dialled.length) : `about ${dialled.length}`
-  return [noticed(witness.events).join(', ') || 'nothing', come, dials]
-}
-
-export function addRow(
-  table: MeasuredTable,
-  what: string,
-  client: string,
-  follower: Follower,
-  noted = notes(follower),
-): void {
-  table.add(what, client, ...noted, String(follower.lost), String(follower.doubled))
-}
 
 /** A gateway that takes 2 s of silence for death, and a server with an event every 3 s and no heartbeat. */
 export async function shortTimeout(
@@ -142,7 +70,7 @@ export async function orderKept(kind: Kind, ...timeouts: Change[]): Promise<void
 
 /** A server that replays everything to whoever brings no cursor. */
 export async function cursorNotPassed(kind: Kind, setting: Setting, table: MeasuredTable): Promise<void> {
-  await using scene = await Scene.set(kind, setting.changes, { script: [[send(10), reset()]] })
+  await using scene = await Scene.set(kind, setting.changes, { script: [[send(10), cut()]] })
   scene.publisher.publish(20)
   await using follower = scene.follow()
   await follower.caughtUp()
@@ -167,7 +95,7 @@ export async function cursorNotPassedToLiveServer(
   table: MeasuredTable,
 ): Promise<void> {
   await using scene = await Scene.set(kind, setting.changes, {
-    script: [[send(10), reset()]],
+    script: [[send(10), cut()]],
     otherwise: [fromNow(), stay()],
   })
   const { publisher, upstream } = scene
@@ -265,6 +193,16 @@ export async function slowConsumer(kind: Kind, setting: Setting, table: Measured
   addRow(table, `${setting.label}, a consumer that is busy for 6 s`, 'http', follower, noted)
 }
 
+/** The server has answered, and the client has given up, since no headers came. */
+export async function keptWaiting({ upstream }: Scene, follower: Follower): Promise<void> {
+  await upstream.waitForRequests(1, 60_000)
+  // A dial of before may have met a machine that is busy.
+  await follower.dropped(follower.witness.of('drop').length + 1)
+  for (const drop of follower.witness.of('drop'))
+    expect(drop).toMatchObject({ opened: false, reason: 'network', error: { code: 'ERR_SSE_OPEN_TIMEOUT' } })
+  expect(follower.numbers).toEqual([])
+}
+
 /** Nothing gets through, and the client says so, until the configuration is mended under its eyes. */
 export async function withheld(
   kind: Kind,
@@ -277,10 +215,7 @@ export async function withheld(
   const { publisher, gateway, upstream } = scene
   publisher.publishEvery(250)
   await using follower = scene.follow({ openTimeoutMs: 4_000, ...options })
-  await follower.dropped(2)
-  for (const drop of follower.witness.of('drop'))
-    expect(drop).toMatchObject({ opened: false, reason: 'network', error: { code: 'ERR_SSE_OPEN_TIMEOUT' } })
-  expect(follower.numbers).toEqual([])
+  await keptWaiting(scene, follower)
   // The server believes that it was heard.
   expect(upstream.requests[0]?.eventsWritten).toBeGreaterThan(0)
   const noted = notes(follower, 'when it is mended')
