@@ -30,9 +30,7 @@ const readTimeout = (seconds: number): Setting => ({
 })
 const WRITE_TIMEOUT: Setting = {
   label: '`timeouts { write 4s }`',
-  changes: [
-    ['# Global options', '# Global options\n\tservers {\n\t\ttimeouts {\n\t\t\twrite 4s\n\t\t}\n\t}'],
-  ],
+  changes: [['# Careful with', 'servers {\n\t\ttimeouts {\n\t\t\twrite 4s\n\t\t}\n\t}\n\t# Careful with']],
 }
 const NO_CURSOR: Setting = {
   label: '`header_up -Last-Event-ID`',

@@ -47,8 +47,8 @@ export const caddy: Kind = {
     ],
     ['/etc/ssl/events/fullchain.pem', `${folder}/cert.pem`],
     ['/etc/ssl/events/key.pem', `${folder}/key.pem`],
-    // By default the second is on a port of its own, and the first on 80.
-    ['# Global options', `auto_https off\n\tadmin unix/${folder}/admin`],
+    // Else redirects would listen on port 80, and the admin endpoint on 2019.
+    ['# Careful with', `auto_https off\n\tadmin unix/${folder}/admin\n\t# Careful with`],
   ],
   version: ['caddy', 'version'],
   check: folder => ['caddy', 'validate', ...caddyArgs(folder)],
