@@ -21,7 +21,16 @@ import { StandaloneStream } from './standalone-stream.ts'
  * @throws SseError `ERR_SSE_OPTION`, naming the option.
  */
 export function mcpFetch(options: McpFetchOptions = {}): typeof globalThis.fetch {
-  return survivingFetch(resolveMcpOptions(options), () => {})
+  const fetch = survivingFetch(resolveMcpOptions(options), () => {})
+  made.add(fetch)
+  return fetch
+}
+
+const made = new WeakSet<typeof globalThis.fetch>()
+
+/** One on top of another would see streams without ids. */
+export function isMcpFetch(fetch: typeof globalThis.fetch | undefined): boolean {
+  return fetch !== undefined && made.has(fetch)
 }
 
 /** `onSessionLost`: a stream was answered 404 or 410 when it was to be resumed. */

@@ -1,4 +1,4 @@
-import { SseError } from '../../index.ts'
+import { ResilientSse, SseError } from '../../index.ts'
 import { isModern } from './era.ts'
 import { Deliveries } from './transport/deliveries.ts'
 import {
@@ -33,6 +33,8 @@ export function mcpTransport<C extends new (url: URL, options?: never) => SdkTra
     throw new SseError('ERR_SSE_OPTION', 'TransportClass: not a class')
   const given = (options ?? {}) as GivenOptions
   const settings = resolveTransportOptions(resilience, given.fetch)
+  // Its check of the URL, without a stream.
+  new ResilientSse(url)
   const target = new URL(url)
   const makeTransport = (session: Session) =>
     new TransportClass(target, optionsFor(session, given, settings) as never)

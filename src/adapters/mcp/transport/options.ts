@@ -1,4 +1,5 @@
 import { SseError } from '../../../index.ts'
+import { isMcpFetch } from '../fetch.ts'
 import { type McpFetchOptions, type McpSettings, resolveMcpOptions } from '../options.ts'
 import type { InitializeResult } from './remembered.ts'
 
@@ -36,7 +37,12 @@ export type TellSession = <Type extends keyof SessionEventBodies>(
   body: SessionEventBodies[Type],
 ) => void
 
-/** `mcpFetch`'s options, but for `fetch`, which is one of the SDK's transport. */
+/**
+ * `mcpFetch`'s options, but for `fetch`, which is one of the SDK's transport. `backoff.maxAttempts` (default 7) is also how
+ * often in a row a session is looked for, and a message tried to be sent while the server cannot be reached: 47 s at most,
+ * less than the 60 s of the SDKs' own timeout. `openTimeoutMs` (default 30,000) is also the time that opening a session
+ * may take.
+ */
 export interface McpTransportOptions extends Omit<McpFetchOptions, 'fetch'> {
   /** What happens to the sessions. Default none. What it throws is ignored. */
   onSession?: ((event: McpSessionEvent) => void) | undefined
@@ -61,6 +67,7 @@ export function resolveTransportOptions(
   }
   if (typeof given !== 'object' || given === null) refuse('resilience', 'not an object')
   if ('fetch' in given) refuse('fetch', "belongs to the transport's own options, and is taken from there")
+  if (isMcpFetch(fetch)) refuse('fetch', 'mcpFetch is a part of mcpTransport already; its options go there')
   const { onSession, ...rest } = given
   if (onSession !== undefined && typeof onSession !== 'function') refuse('onSession', 'not a function')
   return {
