@@ -57,9 +57,14 @@ export async function main(args: string[]): Promise<number> {
     quick: values.quick,
     ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
   }
+  let code = 0
   const startedAt = performance.now()
   for (const cell of chosen) {
-    const measured = await measure(cell, options)
+    const measured = await measure(cell, options).catch(toldFailure)
+    if (measured === undefined) {
+      code = 1
+      continue
+    }
     console.log(tableOf(cell.name, measured))
     // Each cell when it ends: an interrupted run loses the cell at hand alone.
     if (!saving) continue
@@ -67,7 +72,7 @@ export async function main(args: string[]): Promise<number> {
     report(load(FILE))
   }
   console.log(`\n${chosen.length} cells in ${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes`)
-  return 0
+  return code
 }
 
 async function measure(cell: Cell, options: RunOptions): Promise<Saved> {
@@ -92,4 +97,9 @@ const isNamed = ({ name }: Cell, wanted: string) => name === wanted || name.star
 function told(text: string, code = 0): number {
   console.log(text)
   return code
+}
+
+/** One cell that cannot be measured must not cost the others theirs. */
+function toldFailure(error: unknown): undefined {
+  console.error(error)
 }

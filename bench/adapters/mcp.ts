@@ -26,7 +26,7 @@ export async function mcpCalls(
       const { count, altered, cpuNs } = await ask<{ count: number; altered: number; cpuNs: number }>(
         'adapters/mcp-client',
         order,
-        { limitMs: 30_000 },
+        { limitMs: 120_000 },
       )
       if (count !== messages || altered > 0)
         throw new NoResult(`${count} of ${messages} messages, ${altered} altered`)

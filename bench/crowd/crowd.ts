@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { message, NoResult, start, stop } from '../measure/processes.ts'
 import type { ClientOrder, Measured, Opened, Order } from './orders.ts'
 
-const OPEN_LIMIT_MS = 90_000
+const OPEN_LIMIT_MS = 180_000
 
 /** Many streams of one kind of client, in a process of its own, against a server in another. */
 export class Crowd implements AsyncDisposable {

@@ -28,7 +28,7 @@ async function longStream(client: string, url: string, events: number): Promise<
   const { done, doubled } = await ask<{
     done: { cpuNsPerEvent: number; rssBytes: number }[]
     doubled: number
-  }>('growth/client', { client, url, events, slices: SLICES }, { limitMs: 60_000 })
+  }>('growth/client', { client, url, events, slices: SLICES }, { limitMs: 240_000 })
   if (doubled > 0) throw new NoResult(`${doubled} events twice`)
   return {
     cpuNsPerEvent: done.map(slice => slice.cpuNsPerEvent),
@@ -41,7 +41,7 @@ async function manyStreams(client: string, counts: number[]): Promise<GrowthRoun
   for (const streams of counts) {
     await using crowd = await Crowd.gather(client, streams)
     const each = EVENTS_OF_ALL / streams
-    const { cpuNs, events } = await crowd.until({ do: 'bursts', each, ofFrames: EVENTS_A_WRITE }, 60_000)
+    const { cpuNs, events } = await crowd.until({ do: 'bursts', each, ofFrames: EVENTS_A_WRITE }, 180_000)
     cpuNsPerEvent.push(cpuNs / events)
   }
   return { cpuNsPerEvent }

@@ -44,7 +44,7 @@ const SECTIONS: Section[] = [
   {
     group: 'storm',
     title: 'Reconnect storms',
-    text: "On a virtual clock and a simulated network: the real client and its layer 4, and a server that accepts 500 dials a second, lets 1,024 wait, and refuses the rest. Dials count from the moment when the server is there again. In the deploys it asks for 2 s (`retry:`), which only `resilient-sse` heeds. The server's own limit is how long it needs at least until it has accepted everybody.",
+    text: "On a virtual clock and a simulated network: the real client and its layer 4, and a server that accepts 500 dials a second and lets 1,024 wait. What comes beyond is dropped, as by Linux, and asked for again by the client's kernel; in one cell a balancer refuses it. Dials count from the moment when the server is there again. In the deploys it asks for 2 s (`retry:`), which only `resilient-sse` heeds. The server's own limit is how long it needs at least until it has accepted everybody.",
     image: {
       file: 'storm',
       says: 'Dials in each half second after an outage and during a deploy, for four strategies',

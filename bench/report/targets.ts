@@ -20,6 +20,12 @@ const FLAT = 1.1
 /** Of one processor, beyond what bare fetches use in the same silence. */
 const NO_CPU = 0.005
 
+const STORMS = {
+  outage: 'an outage',
+  'outage-refused': 'an outage, behind a balancer',
+  deploy: 'a deploy',
+}
+
 /** Every promise, in the order of the page; those whose cell has not run are "not measured". */
 export function targetsOf(benchmarks: Benchmarks): Target[] {
   const of = <Results>(cell: string) => benchmarks[cell] as Saved<Results> | undefined
@@ -27,7 +33,9 @@ export function targetsOf(benchmarks: Benchmarks): Target[] {
     ...throughputTargets(cell => of<ThroughputResults>(`throughput/${cell}`)),
     ...idleTargets(streams => of<IdleResults>(`idle/${streams}`)),
     ...recoveryTargets(of<RecoveryResults>('recovery/faults')),
-    ...['outage', 'deploy'].flatMap(name => stormTargets(name, of<StormResults>(`storm/${name}`))),
+    ...Object.entries(STORMS).flatMap(([name, when]) =>
+      stormTargets(when, of<StormResults>(`storm/${name}`)),
+    ),
     ...adapterTargets(cell => of<AdapterResults>(`adapters/${cell}`)),
     ...growthTargets(cell => of<GrowthResults>(`growth/${cell}`)),
   ]
@@ -113,17 +121,12 @@ function recoveryTargets(saved: Saved<RecoveryResults> | undefined): Target[] {
   ]
 }
 
-function stormTargets(name: string, saved: Saved<StormResults> | undefined): Target[] {
+function stormTargets(when: string, saved: Saved<StormResults> | undefined): Target[] {
   const { peakShare, backShare } =
     saved === undefined ? { peakShare: Number.NaN, backShare: Number.NaN } : stormOf(saved, FOR_AWAIT)
   const percent = (share: number) => `${(share * 100).toFixed(2)} %`
   return [
-    target(
-      `storm after ${name === 'outage' ? 'an outage' : 'a deploy'}: peak of dials in 100 ms`,
-      0.01,
-      peakShare,
-      percent,
-    ),
+    target(`storm after ${when}: peak of dials in 100 ms`, 0.01, peakShare, percent),
     target("the same: all back, of the server's own limit", 1.5, backShare),
   ]
 }

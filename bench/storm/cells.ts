@@ -13,7 +13,7 @@ export interface StormResults {
   rounds: Record<string, Round<StormRound>[]>
 }
 
-const LIMIT_MS = 120_000
+const LIMIT_MS = 300_000
 
 export const STORM: Cell<StormResults>[] = Object.entries(SCENARIOS).map(
   ([scenario, { title, leastMs }]) => ({

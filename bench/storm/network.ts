@@ -8,13 +8,21 @@ export interface Connection {
 
 export interface NetworkOptions {
   acceptsPerSecond: number
-  /** Dials that may wait for being accepted; those beyond are refused, as by a full backlog. */
+  /** Dials that may wait for being accepted. */
   backlog: number
+  /**
+   * What becomes of those beyond. Linux drops them, and the client's kernel asks again; a balancer in front of the server
+   * refuses them.
+   */
+  overflow: 'dropped' | 'refused'
   /** What the server asks for in each stream. */
   retryMs: number | undefined
 }
 
 const LATENCY_MS = { least: 2, spread: 30 }
+/** When Linux sends a SYN again that was not answered, until clients give up after 10 s. */
+const SYN_AGAIN_MS = [1_000, 2_000, 4_000]
+const GIVEN_UP_MS = 3_000
 
 /** A server behind a network, both on a virtual clock, and an account of every dial. */
 export class Network {
@@ -35,19 +43,29 @@ export class Network {
     this.retryMs = options.retryMs
   }
 
-  /** @throws an error with `code: 'ECONNREFUSED'`. */
+  /** @throws what fetch does when nobody answers. */
   async dial(): Promise<Connection> {
     const clock = this.#clock
     await clock.sleep(LATENCY_MS.least + LATENCY_MS.spread * Math.random())
     const dial = { at: clock.now, opened: false }
     this.dials.push(dial)
-    const waitMs = this.#admit()
-    if (waitMs === undefined) throw refused()
+    const waitMs = await this.#syn()
     await clock.sleep(waitMs)
     // It may have gone down meanwhile.
-    if (!this.up) throw refused()
+    if (!this.up) throw networkError('ECONNREFUSED')
     dial.opened = true
     return this.#open()
+  }
+
+  /** Knocks until there is room: how long this dial then waits until it is accepted. */
+  async #syn(): Promise<number> {
+    for (const againMs of [...SYN_AGAIN_MS, GIVEN_UP_MS]) {
+      const waitMs = this.#admit()
+      if (waitMs !== undefined) return waitMs
+      if (!this.up || this.#options.overflow === 'refused') throw networkError('ECONNREFUSED')
+      await this.#clock.sleep(againMs)
+    }
+    throw networkError('ETIMEDOUT')
   }
 
   /** How long this dial waits until it is accepted. */
@@ -81,7 +99,6 @@ export class Network {
   }
 }
 
-function refused(): TypeError {
-  const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-  return new TypeError('fetch failed', { cause })
+function networkError(code: string): TypeError {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error(`connect ${code}`), { code }) })
 }

@@ -16,21 +16,31 @@ export interface Scenario {
   strike(network: Network, clock: VirtualClock, clients: number): Promise<void>
   /** The pace that the server asks for in each stream; a server that breaks has not thought of one. */
   retryMs?: number
+  /** Default `'dropped'`. */
+  overflow?: 'refused'
   /** The server's own limit: how long it needs at least, from then on, until it has accepted all of them. */
   leastMs(clients: number): number
 }
 
 const acceptMs = (clients: number) => (clients * 1_000) / ACCEPTS_PER_SECOND
 
+async function outage(network: Network, clock: VirtualClock): Promise<void> {
+  network.up = false
+  network.end('broken')
+  await clock.sleep(OUTAGE_MS)
+  network.up = true
+}
+
 export const SCENARIOS: Record<string, Scenario> = {
   outage: {
     title: 'an outage of 30 s',
-    async strike(network, clock) {
-      network.up = false
-      network.end('broken')
-      await clock.sleep(OUTAGE_MS)
-      network.up = true
-    },
+    strike: outage,
+    leastMs: acceptMs,
+  },
+  'outage-refused': {
+    title: 'an outage of 30 s, behind a balancer that refuses what the server cannot take',
+    overflow: 'refused',
+    strike: outage,
     leastMs: acceptMs,
   },
   deploy: {

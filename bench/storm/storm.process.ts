@@ -36,8 +36,9 @@ process.once('disconnect', () => process.exit())
 const clock = new VirtualClock()
 clock.install(seeded(seed))
 const run = STRATEGIES[strategy]
-const { strike, retryMs } = SCENARIOS[scenario] ?? {}
-const network = new Network(clock, { acceptsPerSecond: ACCEPTS_PER_SECOND, backlog: BACKLOG, retryMs })
+const { strike, retryMs, overflow = 'dropped' } = SCENARIOS[scenario] ?? {}
+const limits = { acceptsPerSecond: ACCEPTS_PER_SECOND, backlog: BACKLOG }
+const network = new Network(clock, { ...limits, overflow, retryMs })
 if (run === undefined || strike === undefined) throw new Error(`no ${strategy} or no ${scenario}`)
 
 for (let client = 0; client < clients; client++) {

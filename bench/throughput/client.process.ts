@@ -3,7 +3,7 @@ import { BARE_FETCH, readBytes } from '../clients/floors.ts'
 import { clientOf } from '../clients/index.ts'
 import { Checksum } from './stream.ts'
 
-interface Order {
+export interface ThroughputOrder {
   client: string
   url: string
   events: number
@@ -11,9 +11,11 @@ interface Order {
   from: number
   /** Of the body, for who reads only those. */
   bytes: number
+  limitCpuMs: number
 }
 
-const { client, url, events, from, bytes } = JSON.parse(process.argv[2] as string) as Order
+const order = JSON.parse(process.argv[2] as string) as ThroughputOrder
+const { client, url, events, from, bytes, limitCpuMs } = order
 process.once('disconnect', () => process.exit())
 let startedAt: NodeJS.CpuUsage | undefined
 
@@ -21,6 +23,11 @@ function finish(result: object): void {
   const { user, system } = process.cpuUsage(startedAt)
   process.send?.({ ...result, cpuNs: (user + system) * 1_000 }, () => process.exit())
 }
+
+setInterval(() => {
+  const { user, system } = process.cpuUsage()
+  if ((user + system) / 1_000 > limitCpuMs) finish({ over: true })
+}, 500).unref()
 
 if (client === BARE_FETCH) {
   await readBytes(url, bytes, () => {

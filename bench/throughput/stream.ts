@@ -17,15 +17,19 @@ const FILLS = {
   'utf-8': 'Příliš žluťoučký kůň úpěl 豆腐を食べる Ωμέγα 🚀 data ',
 }
 
+/** At how many places of the fill a text may begin. */
+const STARTS = 40
+
 /** Makes the events of one stream; each is different, and exactly `bytes` long. */
 export class Stream {
   readonly spec: StreamSpec
-  readonly #fill: string
+  readonly #fill: Buffer
+  readonly #fillings = new Map<number, string>()
 
   constructor(spec: StreamSpec) {
     this.spec = spec
     const fill = FILLS[spec.text]
-    this.#fill = fill.repeat(Math.ceil((2 * spec.bytes) / fill.length))
+    this.#fill = Buffer.from(fill.repeat(Math.ceil((2 * spec.bytes) / fill.length)))
   }
 
   idOf(index: number): string {
@@ -36,7 +40,7 @@ export class Stream {
   dataOf(index: number): string {
     const head = `{"n":${index},"text":"`
     const room = this.spec.bytes - `id: ${this.idOf(index)}\ndata: \n\n`.length - head.length - 2
-    return `${head}${this.#filling(index % 40, room)}"}`
+    return `${head}${this.#filling(index % STARTS, room)}"}`
   }
 
   text(index: number): string {
@@ -45,10 +49,16 @@ export class Stream {
 
   /** Text of exactly so many bytes: a character that does not fit gives way to spaces. */
   #filling(start: number, bytes: number): string {
-    const text = this.#fill.slice(start, start + bytes)
-    if (this.spec.text === 'ascii') return text
-    const whole = new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true })
-    return whole.padEnd(whole.length + bytes - Buffer.byteLength(whole))
+    const key = bytes * STARTS + start
+    const known = this.#fillings.get(key)
+    if (known !== undefined) return known
+    let from = start
+    // The middle of a character is no place to begin.
+    while (((this.#fill[from] as number) & 0xc0) === 0x80) from++
+    const whole = new TextDecoder().decode(this.#fill.subarray(from, from + bytes), { stream: true })
+    const filling = whole.padEnd(whole.length + bytes - Buffer.byteLength(whole))
+    this.#fillings.set(key, filling)
+    return filling
   }
 }
 
