@@ -74,7 +74,7 @@ export class Discovery {
     if (known !== undefined) return known
     const probes = this.#probes
     const answer = await send()
-    if (answer === undefined || this.#isOver) return answer
+    if (answer === undefined) return answer
     if (answer.ok) {
       this.#isConfirmed = true
       if (call.method === DISCOVER && isJson(answer))
@@ -82,7 +82,7 @@ export class Discovery {
       return answer
     }
     const sign = call.method === DISCOVER ? undefined : await signOf(answer, call)
-    if (sign === undefined || (sign !== 'version' && this.#isConfirmed)) return answer
+    if (sign === undefined || this.#isOver || (sign !== 'version' && this.#isConfirmed)) return answer
     // What is signed for one request would be refused on another.
     if (isSigned(request.headers)) {
       this.#write(() => this.#parts.store.delete(request.url.href))
@@ -111,7 +111,7 @@ export class Discovery {
     if (isConnect && (typeof call.id !== 'string' || !speaks(kept, call))) return undefined
     this.#kept = kept
     if (!isConnect) return undefined
-    return Response.json({ jsonrpc: '2.0', id: call.id, result: { resultType: 'complete', ...kept } })
+    return Response.json({ jsonrpc: '2.0', id: call.id, result: { ...kept, resultType: 'complete' } })
   }
 
   /** A call that was sent before the last probe had ended need not ask once more. */

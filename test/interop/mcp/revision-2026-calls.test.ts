@@ -27,7 +27,7 @@ describe('a tool call whose answer is lost', () => {
     ['by an end without a result', out => out.comment().end(), 'ERR_SSE_END'],
   ])('%s is settled at once and not sent again; the SDK alone hangs', async (_, leg, code) => {
     const { bare, ours } = await both({ tools: { work: [leg, done] } })
-    await expect(call(bare.client, { timeout: 400 })).rejects.toMatchObject(HUNG)
+    await expect(call(bare.client, { timeout: 1_000 })).rejects.toMatchObject(HUNG)
     expect(bare.server.of('tools/call')).toHaveLength(1)
 
     await expect(call(ours.client)).rejects.toMatchObject(lost({ reason: 'not-resent', attempts: 0, code }))
@@ -93,7 +93,7 @@ describe('a GET', () => {
         'tools/list': [numbered, out => out.message({ id: out.id, result: complete({ tools: [] }) }).end()],
       },
     })
-    await expect(call(bare.client, { timeout: 400 })).rejects.toMatchObject(HUNG)
+    await expect(call(bare.client, { timeout: 1_000 })).rejects.toMatchObject(HUNG)
     expect(bare.server.of('GET').map(({ headers }) => headers['last-event-id'])).toContain('work/2')
 
     await expect(call(ours.client)).rejects.toMatchObject(lost({ reason: 'not-resent' }))

@@ -74,7 +74,7 @@ describe('a read whose answer is lost', () => {
   test.each(READS)('$method is asked for again under a new id; the SDK alone hangs', async read => {
     const { bare, ours } = await both(lostOnce(read))
     const atConnect = read.method === 'server/discover' ? 1 : 0
-    await expect(read.ask(bare.client, { timeout: 400 })).rejects.toMatchObject(HUNG)
+    await expect(read.ask(bare.client, { timeout: 1_000 })).rejects.toMatchObject(HUNG)
     expect(idsOf(bare.server, read.method)).toHaveLength(atConnect + 1)
 
     expect(await read.ask(ours.client)).toMatchObject(
@@ -122,7 +122,7 @@ describe('a read whose answer is lost', () => {
 
   test('may be the one that connects', async () => {
     const script = { methods: { 'server/discover': [broken, json({ result: DISCOVERED })] } }
-    const pinned = { versionNegotiation: { mode: { pin: '2026-07-28' }, probe: { timeoutMs: 400 } } }
+    const pinned = { versionNegotiation: { mode: { pin: '2026-07-28' }, probe: { timeoutMs: 1_000 } } }
     await expect(start(script, 'bare', pinned)).rejects.toMatchObject(HUNG)
     const { server } = await start(script)
     expect(idsOf(server, 'server/discover')).toEqual(['server-discover-probe-1', 'server-discover-probe-1~1'])
@@ -181,7 +181,7 @@ describe('a read whose answer is lost', () => {
     const heard = (index: number) => ({
       onprogress: ({ progress }: { progress: number }) => void told[index]?.push(progress),
     })
-    await expect(bare.client.listTools({}, { ...heard(0), timeout: 400 })).rejects.toMatchObject(HUNG)
+    await expect(bare.client.listTools({}, { ...heard(0), timeout: 1_000 })).rejects.toMatchObject(HUNG)
     await ours.client.listTools({}, heard(1))
     expect(told).toEqual([[1], [1, 2]])
     expect(ours.errors).toEqual([])

@@ -1,7 +1,12 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { createMcpHandler, type McpHttpHandler, McpServer } from '@modelcontextprotocol/server'
+import {
+  createMcpHandler,
+  type McpHttpHandler,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sleep, until } from './clients.ts'
@@ -16,6 +21,8 @@ class RealServer implements AsyncDisposable {
   /** How often the tool or the resource was begun, and how often it was told to stop before it was done. */
   begun = 0
   cancelled = 0
+  /** Whether what is begun goes on until it is told to stop. */
+  holds = false
   notify!: McpHttpHandler['notify']
   #handler!: McpHttpHandler
   #http!: Server
@@ -33,6 +40,7 @@ class RealServer implements AsyncDisposable {
   }
 
   async restart(): Promise<void> {
+    this.holds = false
     this.#handler = createMcpHandler(() => this.#mcp(), {
       legacy: 'reject',
       keepAliveMs: 50,
@@ -75,22 +83,39 @@ class RealServer implements AsyncDisposable {
       { name: 'real', version: '1.0.0' },
       { capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } },
     )
-    server.registerTool('work', { inputSchema: z.object({}) }, async (_, { mcpReq: { signal } }) => {
-      this.begun++
-      await sleep(300)
-      if (signal.aborted) this.cancelled++
+    server.registerTool('work', { inputSchema: z.object({}) }, async (_, { mcpReq }) => {
+      await this.#atWork(mcpReq)
       return { content: [{ type: 'text', text: 'done' }] }
     })
-    server.registerResource('memo', 'memo://1', {}, async uri => {
-      this.begun++
-      await sleep(300)
+    server.registerResource('memo', 'memo://1', {}, async (uri, { mcpReq }) => {
+      await this.#atWork(mcpReq)
       return { contents: [{ uri: uri.href, text: 'noted' }] }
     })
     return server
   }
+
+  /** Tells its progress, and is done at once unless it is held. */
+  async #atWork({ _meta, notify, signal }: ServerContext['mcpReq']): Promise<void> {
+    this.begun++
+    const progressToken = _meta?.progressToken
+    if (progressToken !== undefined)
+      await notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } })
+    if (!this.holds) return
+    await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+    this.cancelled++
+  }
 }
 
 const HOWS = ['bare', {}] as const
+/** A call of which the client has seen that it is under way. The SDK alone need not hang for long. */
+function progressOf(how: (typeof HOWS)[number]) {
+  const seen = {
+    count: 0,
+    options: { onprogress: () => void seen.count++, timeout: how === 'bare' ? 4_000 : 60_000 },
+  }
+  return seen
+}
+
 const work = { name: 'work', arguments: {} }
 
 describe('a server that dies and is started again', () => {
@@ -99,9 +124,10 @@ describe('a server that dies and is started again', () => {
       HOWS.map(async how => {
         const server = closing(await RealServer.start())
         const { client, errors } = await connect(server.url, how)
-        const reading = client.readResource({ uri: 'memo://1' }, { timeout: 3_000 }).catch(error => error)
-        await until(() => server.begun === 1)
-        await sleep(100)
+        server.holds = true
+        const seen = progressOf(how)
+        const reading = client.readResource({ uri: 'memo://1' }, seen.options).catch(error => error)
+        await until(() => seen.count === 1)
         await server.kill()
         await server.restart()
         return { outcome: await reading, begun: server.begun, errors: errors.length }
@@ -118,9 +144,10 @@ describe('a server that dies and is started again', () => {
       HOWS.map(async how => {
         const server = closing(await RealServer.start())
         const { client } = await connect(server.url, how)
-        const calling = client.callTool(work, { timeout: 2_000 }).catch(error => error)
-        await until(() => server.begun === 1)
-        await sleep(100)
+        server.holds = true
+        const seen = progressOf(how)
+        const calling = client.callTool(work, seen.options).catch(error => error)
+        await until(() => seen.count === 1)
         await server.kill()
         await server.restart()
         const outcome = await calling
@@ -182,6 +209,7 @@ test('a call that its caller cancels is cancelled on the server, and one that is
     const { client } = await connect(server.url, how)
     expect((await client.callTool(work)).content).toEqual([{ type: 'text', text: 'done' }])
     expect(server.cancelled).toBe(0)
+    server.holds = true
     const cancel = new AbortController()
     const calling = client.callTool(work, { signal: cancel.signal })
     await until(() => server.begun === 2)

@@ -126,6 +126,18 @@ describe('a first call that the server refuses for its protocol version', () => 
     expect(Object.keys(envelope)).toContain('io.modelcontextprotocol/clientCapabilities')
   })
 
+  test('is no longer the last word once the host has asked the server itself', async () => {
+    const { server, client, kept } = await entered({
+      methods: { [DISCOVER]: [unsupported, json({ result: DISCOVERED })] },
+      tools: { work: [unsupported] },
+    })
+    await expect(client.callTool(work)).rejects.toMatchObject({ code: -32_022 })
+    expect(kept()).toBeUndefined()
+    await client.discover()
+    expect(kept()).toEqual(DISCOVERED)
+    expect(idsOf(server, DISCOVER)).toHaveLength(2)
+  })
+
   test('is noticed in the middle of a connection, too', async () => {
     const { server, client, changes } = await entered({
       methods: { [DISCOVER]: [json({ result: NEWER })] },
