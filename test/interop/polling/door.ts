@@ -10,8 +10,7 @@ import type { AddressInfo } from 'node:net'
 /** A request that reached the server. */
 export interface Entry {
   method: string
-  /** The JSON-RPC method of a POST, and the tool of a call. */
-  rpc: string | undefined
+  /** The tool that is called. */
   tool: string | undefined
   lastEventId: string | undefined
   /** Of the answer, as soon as there is one. */
@@ -63,7 +62,6 @@ export class Door implements AsyncDisposable {
     const message = body.length > 0 ? JSON.parse(body.toString()) : {}
     const entry: Entry = {
       method: request.method ?? '',
-      rpc: message.method,
       tool: message.method === 'tools/call' ? message.params.name : undefined,
       lastEventId: request.headers['last-event-id'] as string | undefined,
       status: undefined,

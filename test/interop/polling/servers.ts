@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type RunningServer, serverOptions, startServer } from '../../../docs/examples/mcp/server.ts'
 import type { TestClient } from '../mcp/clients.ts'
@@ -9,7 +10,7 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
 
 const RETRY_INTERVAL_MS = 100
 /** How long the tool is quiet at a checkpoint: nginx, which waits 2 s, cuts it, however slow the machine is. */
-const PAUSE_MS = 3_800
+const PAUSE_MS = 5_000
 
 const ITEMS = 5
 const CHECKPOINT_EVERY = 2
@@ -126,12 +127,15 @@ function exampleServer(...flags: string[]): StartServer {
   return example(() => startServer(serverOptions([...numbers, ...flags])))
 }
 
+const EVERYTHING = 'node_modules/@modelcontextprotocol/server-everything'
+
 function everything(): StartServer {
   let url: Promise<URL> | undefined
   const start = async () => {
     const port = await freePort()
-    const main = path('node_modules/@modelcontextprotocol/server-everything/dist/index.js')
-    const child = childOf(process.execPath, [main, 'streamableHttp'], { PORT: String(port) })
+    const child = childOf(process.execPath, [path(`${EVERYTHING}/dist/index.js`), 'streamableHttp'], {
+      PORT: String(port),
+    })
     await child.until(() => isListening(port))
     return new URL(`http://127.0.0.1:${port}/mcp`)
   }
@@ -160,31 +164,39 @@ function everything(): StartServer {
   }
 }
 
+function pythonServers(command: string | undefined, requirements: string) {
+  if (command === undefined) return []
+  const [, version] = /^mcp==(.*)$/m.exec(readFileSync(path(requirements), 'utf8')) ?? []
+  const name = `Python SDK ${version}`
+  return [
+    { name, start: python(command) },
+    { name: `${name}, low-level`, start: python(command, '--low-level') },
+  ]
+}
+
+/** The name of a package's server, with the version that is installed. */
+function versioned(name: string, folder: string): string {
+  const { version } = JSON.parse(readFileSync(path(`${folder}/package.json`), 'utf8'))
+  return `\`${name}\` ${version}`
+}
+
 /** What the command has found on this machine: run.mjs. */
 const { INTEROP_PYTHON_V1, INTEROP_PYTHON_V2 } = process.env
 
-const pythonServers = (title: string, command: string | undefined) =>
-  command === undefined
-    ? []
-    : [
-        { name: title, start: python(command) },
-        { name: `${title}, low-level`, start: python(command, '--low-level') },
-      ]
-
 export const PYTHON_SERVERS: { name: string; start: StartServer }[] = [
-  ...pythonServers('Python SDK 2.3.0', INTEROP_PYTHON_V2),
-  ...pythonServers('Python SDK 1.30.0', INTEROP_PYTHON_V1),
+  ...pythonServers(INTEROP_PYTHON_V2, 'python/v2.txt'),
+  ...pythonServers(INTEROP_PYTHON_V1, 'python/v1.txt'),
 ]
 
 export const MCP_SERVER = { name: '`mcp:server`', start: exampleServer() }
 
 export const SERVERS: { name: string; start: StartServer }[] = [
   ...PYTHON_SERVERS,
-  { name: '`server-everything` 2026.8.31', start: everything() },
+  { name: versioned('server-everything', EVERYTHING), start: everything() },
   MCP_SERVER,
   { name: '`mcp:server --low-level`', start: exampleServer('--low-level') },
   {
-    name: '`@modelcontextprotocol/server` 2.4.0',
+    name: versioned('@modelcontextprotocol/server', '../../../node_modules/@modelcontextprotocol/server'),
     start: example(() => startV2Server({ retryIntervalMs: RETRY_INTERVAL_MS, pauseMs: PAUSE_MS })),
   },
 ]
