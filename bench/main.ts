@@ -49,10 +49,12 @@ export async function main(args: string[]): Promise<number> {
     names.length > 0 ? names.some(name => isNamed(cell, name)) : values.full || cell.byDefault,
   )
   const saving = !values.quick && (names.length === 0 || values.save)
-  process.once('SIGINT', () => {
-    stopAll()
-    process.exit(130)
-  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      stopAll()
+      process.exit(130)
+    })
+  }
   const options: RunOptions = {
     quick: values.quick,
     ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),

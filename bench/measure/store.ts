@@ -15,7 +15,10 @@ export function load(file: string): Benchmarks {
 
 /** Whole or not at all: a run may be interrupted at any moment. */
 export function save(file: string, benchmarks: Benchmarks): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(benchmarks, rounded, 1)}\n`)
+  const cells = Object.entries(benchmarks).map(
+    ([name, saved]) => `"${name}": ${JSON.stringify(saved, rounded)}`,
+  )
+  writeFileSync(`${file}.new`, `{\n${cells.join(',\n')}\n}\n`)
   renameSync(`${file}.new`, file)
 }
 
