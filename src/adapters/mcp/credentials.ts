@@ -80,6 +80,8 @@ export class Credentials {
 
   #bring(headers: Headers, order: number): void {
     const authorization = headers.get('authorization')
+    // Refused for one thing, and good for another: the SDK is told again when they are refused next.
+    if (authorization === this.#givenUp) this.#givenUp = null
     if (authorization === null || order < this.#newestOrder) return
     this.#newestOrder = order
     if (authorization === this.#newest) return

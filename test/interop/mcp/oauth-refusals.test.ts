@@ -117,6 +117,22 @@ describe.each(LINES)('%s: a call whose resume is refused', line => {
     const asked = provider.redirects.map(({ searchParams }) => searchParams.get('scope'))
     expect(asked).toEqual(line === 'v1' ? [] : ['mcp listen'])
   })
+
+  test('for its scope says nothing about the token: when that expires, it is renewed', async () => {
+    let calls = 0
+    const { client, authorization, resumes } = await start(line, wrapped(), authorization => ({
+      tools: {
+        work: work(() => {
+          if (++calls === 2) authorization.expireAll()
+          authorization.scopeFor = ({ method }) => (method === 'GET' && calls === 1 ? 'mcp listen' : 'mcp')
+        }),
+      },
+    }))
+    await expect(client.call('work', { timeout: 20_000 })).rejects.toMatchObject(unauthorized(403))
+    expect(await client.call('work', { timeout: 20_000 })).toBe('done')
+    expect(authorization.refreshes).toEqual(['refresh-1'])
+    expect(resumes().at(-1)).toEqual(['Bearer access-2', undefined])
+  })
 })
 
 describe.each(LINES)('%s: the standalone stream that is refused', line => {
