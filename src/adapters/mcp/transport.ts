@@ -1,6 +1,6 @@
 import { ResilientSse, SseError } from '../../index.ts'
 import { isModern } from './era.ts'
-import { Deliveries } from './transport/deliveries.ts'
+import { closed, Deliveries } from './transport/deliveries.ts'
 import {
   type McpTransportOptions,
   resolveTransportOptions,
@@ -70,6 +70,7 @@ class SurvivingTransport implements Host {
   onmessage: ((message: Sent, extra?: unknown) => void) | undefined
   readonly #sessions: Sessions
   readonly #deliveries: Deliveries
+  #isStarted = false
   #isClosed = false
 
   constructor(url: URL, settings: TransportSettings, makeTransport: (session: Session) => SdkTransport) {
@@ -79,18 +80,20 @@ class SurvivingTransport implements Host {
   }
 
   async start(): Promise<void> {
+    const isFirst = !this.#isStarted
+    this.#isStarted = true
     try {
       await this.#sessions.latest.start()
     } catch (error) {
       // Else the stream of 2024-11-05 would be tried again for ever, for nobody.
-      this.#sessions.close()
+      if (isFirst) this.#sessions.close()
       throw error
     }
   }
 
   /** Resolves when the server has taken the message; a call that it cannot be given is answered with -32000. */
   async send(message: Sent, options?: SendOptions): Promise<void> {
-    if (this.#isClosed) throw new SseError('ERR_SSE_CLOSED', 'The transport is closed')
+    if (this.#isClosed) throw closed()
     const messages = [message].flat()
     const [first] = messages
     if (first?.method === 'initialize') this.#sessions.remembered.initialize = first
@@ -103,6 +106,7 @@ class SurvivingTransport implements Host {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#deliveries.close()
     this.#sessions.close()
     this.onclose?.()
   }

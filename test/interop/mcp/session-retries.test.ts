@@ -249,6 +249,46 @@ describe.each(LINES)('%s: a server that cannot be reached', line => {
     expect(server.of('notifications/cancelled')).toEqual([])
   })
 
+  test('is not waited for by a transport that is closed', async () => {
+    const slowly = { backoff: { baseMs: 60_000, maxMs: 60_000, jitter: 0 } as const }
+    const { server, host } = await start(line, {}, { resilience: slowly })
+    await server.stop()
+    const call = host.call(1)
+    call.catch(() => {})
+    const waits = () => host.lifecycle.filter(({ event }) => event.type === 'wait')
+    await until(() => waits().some(({ stream }) => stream.kind === 'request'))
+    const sent = host.transport.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' } as never)
+    sent.catch(() => {})
+    await until(() => waits().filter(({ stream }) => stream.kind === 'request').length === 2)
+    await host.close()
+    await expect(call).rejects.toThrow(/closed/i)
+    await expect(sent).rejects.toMatchObject({ code: 'ERR_SSE_CLOSED' })
+  })
+
+  test('for a moment is sent the answer to its own request all the same', async () => {
+    let answer = () => {}
+    const elicit = () => new Promise<void>(resolve => (answer = resolve))
+    const { server, host } = await start(line, {}, { elicit })
+    const requestedSchema = { type: 'object', properties: {} }
+    server.say({
+      id: 5,
+      method: 'elicitation/create',
+      params: { mode: 'form', message: '?', requestedSchema },
+    })
+    await until(() => server.streams.size === 1)
+    await sleep(100)
+    await server.stop()
+    answer()
+    await until(() =>
+      host.lifecycle.some(
+        ({ event, stream }) => event.type === 'wait' && stream.ids.length === 0 && stream.kind === 'request',
+      ),
+    )
+    await server.listen()
+    await until(() => server.of('answer').length === 1)
+    expect(server.of('answer')[0]).toMatchObject({ id: 5, session: 's1' })
+  })
+
   test('fails the SDK alone at once, which tells it as an error', async () => {
     const { server, host } = await start(line, {}, { bare: true })
     await server.stop()

@@ -41,7 +41,7 @@ export interface HostClient {
   readonly errors: Error[]
   /** The methods of the notifications that came. */
   readonly told: string[]
-  readonly transport: { sessionId?: string | undefined; close(): Promise<void> }
+  readonly transport: { sessionId?: string | undefined; send(message: never): Promise<void> }
   close(): Promise<void>
 }
 

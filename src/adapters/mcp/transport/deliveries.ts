@@ -1,4 +1,5 @@
-import { idKey, type Message, type RequestId } from '../messages.ts'
+import { SseError } from '../../../index.ts'
+import type { Message, RequestId } from '../messages.ts'
 import type { McpSettings } from '../options.ts'
 import { type LostReason, lostAnswers } from '../settle.ts'
 import type { Outgoing } from './outgoing.ts'
@@ -18,8 +19,8 @@ export class Deliveries {
   readonly #url: URL
   readonly #settings: McpSettings
   readonly #sessions: Sessions
-  /** By the key of each request that the server has not taken yet. */
-  readonly #outgoing = new Map<string, Outgoing>()
+  /** What the server has not taken yet. */
+  readonly #outgoing = new Set<Outgoing>()
 
   constructor(url: URL, settings: McpSettings, sessions: Sessions) {
     this.#url = url
@@ -29,8 +30,7 @@ export class Deliveries {
 
   /** Resolves when the server has taken the message, when nobody waits any more, and when a call was answered with -32000. */
   async deliver(outgoing: Outgoing): Promise<void> {
-    const ids = outgoing.requests.map(({ id }) => id)
-    for (const id of ids) this.#outgoing.set(idKey(id), outgoing)
+    this.#outgoing.add(outgoing)
     try {
       await this.#attempt(outgoing).catch(error => {
         if (!isNotSent(error)) throw error
@@ -39,14 +39,19 @@ export class Deliveries {
     } catch (error) {
       this.#failed(outgoing, error)
     } finally {
-      for (const id of ids) this.#outgoing.delete(idKey(id))
+      this.#outgoing.delete(outgoing)
     }
+  }
+
+  /** What waits is sent no more, and its senders are told. */
+  close(): void {
+    for (const outgoing of this.#outgoing) outgoing.abandon(closed())
   }
 
   /** A `notifications/cancelled`. Returns whether the server has to be told of it. */
   cancel({ params }: Message): boolean {
     const id = params?.requestId as RequestId
-    this.#outgoing.get(idKey(id))?.cancel(id)
+    for (const outgoing of this.#outgoing) outgoing.cancel(id)
     return this.#sessions.forget(id)
   }
 
@@ -87,6 +92,7 @@ export class Deliveries {
   }
 
   #failed(outgoing: Outgoing, error: unknown): void {
+    if (isClosed(outgoing.signal.reason)) throw outgoing.signal.reason
     if (outgoing.signal.aborted) return
     const { requests } = outgoing
     if (!(error instanceof Undelivered)) throw error
@@ -99,6 +105,14 @@ export class Deliveries {
     )
     for (const answer of answers) this.#sessions.tellMessage(answer)
   }
+}
+
+export function closed(): SseError {
+  return new SseError('ERR_SSE_CLOSED', 'The transport is closed')
+}
+
+function isClosed(reason: unknown): boolean {
+  return reason instanceof SseError && reason.code === 'ERR_SSE_CLOSED'
 }
 
 function isNotSent(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { idKey, isRequest, type Message, type RequestId } from '../messages.ts'
+import { isRequest, type Message, type RequestId } from '../messages.ts'
 import type { Session } from './session.ts'
 import type { SendOptions, Sent } from './types.ts'
 
@@ -28,8 +28,13 @@ export class Outgoing {
     return this.#messages[0]?.method === 'notifications/initialized'
   }
 
+  /** The transport is closed. */
+  abandon(reason: unknown): void {
+    this.#abort.abort(reason)
+  }
+
   cancel(id: RequestId): void {
-    this.#messages = this.#messages.filter(message => !isRequest(message) || idKey(message.id) !== idKey(id))
+    this.#messages = this.#messages.filter(message => !isRequest(message) || message.id !== id)
     if (this.#messages.length === 0) this.#abort.abort()
   }
 

@@ -88,7 +88,7 @@ export class Session implements SessionOfFetch {
       this.#open.set(idKey(request.id), { id: request.id, request, isTaken: false })
     try {
       await this.inner.send(sent as never, options as never)
-      for (const { id } of calls) this.#taken(id)
+      for (const message of [sent].flat()) this.#taken(message)
     } catch (error) {
       const isOver = calls.length > 0 && !calls.some(({ id }) => this.#open.has(idKey(id)))
       for (const { id } of calls) this.#open.delete(idKey(id))
@@ -166,9 +166,10 @@ export class Session implements SessionOfFetch {
     this.#closeWhenDone()
   }
 
-  #taken(id: RequestId): void {
-    const call = this.#open.get(idKey(id))
-    if (call !== undefined) call.isTaken = true
+  #taken(message: Message): void {
+    if (isAnswer(message)) this.#requests.answered(message)
+    const call = this.#open.get(idKey(message.id))
+    if (call !== undefined && isRequest(message)) call.isTaken = true
   }
 
   #settle(isOver: (call: OpenCall) => boolean): void {
