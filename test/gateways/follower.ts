@@ -74,8 +74,20 @@ export class Follower {
     return until(() => this.numbers.length >= count, `${count} events are here`)
   }
 
-  dropped(times: number): Promise<void> {
-    return until(() => this.witness.of('drop').length >= times, `it was dropped ${times} times`)
+  /** The drops of connections and of dials. */
+  get cuts() {
+    return this.witness.of('drop').filter(({ opened }) => opened)
+  }
+  get refusals() {
+    return this.witness.of('drop').filter(({ opened }) => !opened)
+  }
+
+  cut(times: number): Promise<void> {
+    return until(() => this.cuts.length >= times, `it was cut ${times} times`)
+  }
+
+  refused(times: number): Promise<void> {
+    return until(() => this.refusals.length >= times, `${times} dials failed`)
   }
 
   /** Waits for the event that was published last. */

@@ -1,3 +1,4 @@
+import type { LifecycleEvent } from 'resilient-sse'
 import { FaultServer, type FaultServerOptions } from 'resilient-sse/testing'
 import { Follower, type FollowerOptions, IMPATIENT, noticed } from './follower.ts'
 import { type Change, Gateway, type Kind } from './gateway.ts'
@@ -49,9 +50,13 @@ export class Scene implements AsyncDisposable {
 export const SETTINGS_HEAD = ['setting', 'client', 'noticed', 'events come', 'dials', 'lost', 'doubled']
 
 /** The middle of a row, as it is at this moment. */
-export function notes({ dialled, witness }: Follower, come = 'at once'): string[] {
+export function notes(
+  { dialled, witness }: Follower,
+  come = 'at once',
+  events: readonly LifecycleEvent[] = witness.events,
+): string[] {
   const dials = dialled.length === 1 ? '1' : `about ${dialled.length}`
-  return [noticed(witness.events).join(', ') || 'nothing', come, dials]
+  return [noticed(events).join(', ') || 'nothing', come, dials]
 }
 
 export function addRow(

@@ -21,19 +21,26 @@ export async function shortTimeout(
   await using follower = scene.follow()
   await follower.has(1)
   publisher.publishEvery(3_000)
-  await follower.dropped(3)
+  await follower.cut(3)
   publisher.stop()
   await follower.caughtUp()
   follower.expectAllOnceInOrder()
-  for (const drop of follower.witness.of('drop')) expect(drop).toMatchObject({ opened: true, reason })
-  // The gateway may have cut the last one by now.
-  const { opened } = follower
-  expect(scene.cursors.slice(0, opened.length)).toEqual(opened)
+  expectCuts(follower, reason)
   expect(scene.cursors.slice(0, 2)).toEqual([undefined, '1'])
-  addRow(table, `${setting.label}, an event every 3 s`, 'any', follower, notes(follower, 'after a redial'))
+  const what = `${setting.label}, an event every 3 s`
+  addRow(table, what, 'any', follower, notes(follower, 'after a redial', follower.cuts))
 }
 
-/** A gateway that takes 5 s of silence for death, and a server that says nothing but heartbeats for 12. */
+/**
+ * How connections were cut. On a machine that is busy a dial may fail in between: a gateway with so little patience does not
+ * wait for its server's headers, either.
+ */
+export function expectCuts({ cuts, dialled }: Follower, reason: 'network' | 'end'): void {
+  expect(new Set(cuts.map(drop => drop.reason))).toEqual(new Set([reason]))
+  expect(dialled.length).toBeGreaterThan(cuts.length)
+}
+
+/** A gateway that takes 10 s of silence for death, and a server that says nothing but heartbeats for 25. */
 export async function heartbeatHelps(kind: Kind, setting: Setting, table: MeasuredTable): Promise<void> {
   await using scene = await Scene.set(kind, setting.changes, {
     otherwise: [heartbeats({ everyMs: 500 }), rest(), stay()],
@@ -42,7 +49,7 @@ export async function heartbeatHelps(kind: Kind, setting: Setting, table: Measur
   publisher.publish()
   await using follower = scene.follow()
   await follower.has(1)
-  await sleep(12_000)
+  await sleep(25_000)
   publisher.publish()
   await follower.caughtUp()
   follower.expectAllOnceInOrder()
@@ -61,8 +68,8 @@ export async function orderKept(kind: Kind, ...timeouts: Change[]): Promise<void
   await using follower = scene.follow({ heartbeat: { timeoutMs: 3_000 } })
   await follower.caughtUp()
   follower.expectAllOnceInOrder()
-  expect(follower.witness.of('drop').map(({ reason }) => reason)).toEqual(['silence'])
-  expect(scene.cursors).toEqual([undefined, '3'])
+  expect(new Set(follower.witness.of('drop').map(({ reason }) => reason))).toEqual(new Set(['silence']))
+  expect(scene.cursors.slice(0, 2)).toEqual([undefined, '3'])
   // The gateway has let the server know, too.
   await upstream.waitForClose(0, 60_000)
   expect(upstream.requests[0]?.closedBy).toBe('client')
@@ -188,7 +195,7 @@ export async function slowConsumer(kind: Kind, setting: Setting, table: Measured
   }
   expect((await drops([])).reasons).toEqual([])
   const { follower, reasons } = await drops(setting.changes)
-  expect(reasons).toEqual(['network'])
+  expect(new Set(reasons)).toEqual(new Set(['network']))
   const noted = notes(follower, 'after a redial')
   addRow(table, `${setting.label}, a consumer that is busy for 6 s`, 'http', follower, noted)
 }
@@ -197,7 +204,7 @@ export async function slowConsumer(kind: Kind, setting: Setting, table: Measured
 export async function keptWaiting({ upstream }: Scene, follower: Follower): Promise<void> {
   await upstream.waitForRequests(1, 60_000)
   // A dial of before may have met a machine that is busy.
-  await follower.dropped(follower.witness.of('drop').length + 1)
+  await follower.refused(follower.refusals.length + 1)
   for (const drop of follower.witness.of('drop'))
     expect(drop).toMatchObject({ opened: false, reason: 'network', error: { code: 'ERR_SSE_OPEN_TIMEOUT' } })
   expect(follower.numbers).toEqual([])
