@@ -8,7 +8,7 @@ const shared: Options = {
   platform: 'node',
   sourcemap: true,
   // Published as one self-contained package: undici is the only thing an installation fetches.
-  noExternal: ['eventsource-parser', 'p-retry', 'is-network-error'],
+  noExternal: ['p-retry', 'is-network-error'],
   external: ['undici'],
   esbuildOptions(options, { format }) {
     // Where CommonJS has __filename; tsup would leave the syntax of a module in it.

@@ -149,10 +149,10 @@ describe('browsers', () => {
     return [...held]
   }
 
-  test('their build holds no node: import and no package but the parser', () => {
+  test('their build holds no node: import and no package', () => {
     const held = bundle(['index.ts', 'adapters/eventsource.ts'])
     expect(held).toContain('client.ts')
-    expect(held.filter(file => !FILES.includes(file))).toEqual(['eventsource-parser'])
+    expect(held.filter(file => !FILES.includes(file))).toEqual([])
   })
 
   test('each file for browsers stands beside one for Node and exports nothing that it does not', () => {
@@ -167,12 +167,11 @@ describe('browsers', () => {
 })
 
 describe('packages', () => {
-  test('undici is imported where connections are made and re-exported, p-retry and the parser once each', () => {
+  test('undici is imported where connections are made and re-exported, p-retry once', () => {
     const users = (name: string) => [
       ...new Set(EDGES.filter(({ to, typeOnly }) => to === name && !typeOnly).map(({ from }) => from)),
     ]
     expect(users('p-retry')).toEqual(['retry.ts'])
-    expect(users('eventsource-parser')).toEqual(['blocks.ts'])
     expect(users('undici').filter(file => !file.startsWith('cli/'))).toEqual([
       'index.ts',
       'layers/tcp.ts',
@@ -183,7 +182,7 @@ describe('packages', () => {
 
   test('no others are imported, beside Node’s own', () => {
     const others = EDGES.filter(isPackage).filter(
-      ({ to }) => !to.startsWith('node:') && !['undici', 'p-retry', 'eventsource-parser'].includes(to),
+      ({ to }) => !to.startsWith('node:') && !['undici', 'p-retry'].includes(to),
     )
     expect(shown(others)).toEqual([])
   })
