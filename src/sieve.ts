@@ -168,8 +168,7 @@ export class Sieve {
   }
 
   #remember(events: SseEvent[]): void {
-    for (const { id } of events) if (id) this.#delivered++
-    this.#dedupe.remember(events)
+    this.#delivered += this.#dedupe.remember(events)
     this.#replay.remember(events)
   }
 }

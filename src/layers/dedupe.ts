@@ -104,12 +104,13 @@ export class Dedupe {
     this.#count = 0
   }
 
-  remember(events: readonly Identified[]): void {
+  /** Returns how many of the events had an id. */
+  remember(events: readonly Identified[]): number {
     const keys: string[] = []
     for (const event of events) if (event.id) keys.push(this.#keyOf(event, event.id))
-    if (keys.length === 0) return
-    this.#append(keys.slice(-this.#capacity))
+    if (keys.length > 0) this.#append(keys.slice(-this.#capacity))
     if (this.#index !== undefined && this.#mayEvict) this.#evict(this.#index)
+    return keys.length
   }
 
   #append(keys: string[]): void {

@@ -39,7 +39,6 @@ export class ReplayDetector {
   #connectionStart: Print[] = []
   /** The last events themselves: prints are made when the connection is lost, not for each read. */
   #connectionEnd: Identified[] = []
-  #connectionEndChars = 0
   /** Id to data, from the last connection and the stream's start; `undefined` data where an id stood for two. */
   #known = new Map<string, string | undefined>()
   /** The id of the last event that was delivered with one: there a full replay ends. */
@@ -58,7 +57,6 @@ export class ReplayDetector {
     }
     this.#connectionStart = []
     this.#connectionEnd = []
-    this.#connectionEndChars = 0
     this.#replay = (this.#streamStart[0]?.id ?? this.#last) === this.#last ? 'no' : 'possible'
     this.#matched = 0
     this.#dropped = 0
@@ -128,19 +126,14 @@ export class ReplayDetector {
   }
   /** The last events, as few as {@link END_CHARS} and {@link WINDOW} allow: each keeps the chunk alive that it came in. */
   #keepEnd(events: readonly Identified[]): void {
-    const end = this.#connectionEnd
-    for (const event of events.slice(-WINDOW)) {
-      end.push(event)
-      this.#connectionEndChars += event.data.length
+    const latest = events.length < WINDOW ? [...this.#connectionEnd, ...events] : events
+    let chars = 0
+    let count = 0
+    for (; count < Math.min(WINDOW, latest.length); count++) {
+      chars += (latest.at(-1 - count) as Identified).data.length
+      if (chars > END_CHARS && count > 0) break
     }
-    let surplus = 0
-    while (
-      end.length - surplus > WINDOW ||
-      (this.#connectionEndChars > END_CHARS && surplus < end.length - 1)
-    ) {
-      this.#connectionEndChars -= (end[surplus++] as Identified).data.length
-    }
-    end.splice(0, surplus)
+    this.#connectionEnd = latest.slice(latest.length - count)
   }
 
   #endPrints(): Print[] {
