@@ -59,9 +59,10 @@ export class Delivery {
     this.#before = id
   }
 
-  #next(): Promise<IteratorResult<SseEvent, undefined>> {
-    const inHand = this.#queued === 0 ? this.#handOutEvent() : undefined
-    return inHand ? Promise.resolve(inHand) : this.#inTurn(() => this.#takeNext(() => this.#handOutEvent()))
+  readonly #next = (): Promise<IteratorResult<SseEvent, undefined>> => {
+    const event = this.#queued === 0 ? this.#handOutEvent() : undefined
+    if (event === undefined) return this.#inTurn(() => this.#takeNext(() => this.#handOutEvent()))
+    return Promise.resolve(item(event))
   }
 
   #nextBatch(): Promise<IteratorResult<SseEvent[], undefined>> {
@@ -69,7 +70,7 @@ export class Delivery {
   }
 
   events(): AsyncIterableIterator<SseEvent, undefined> {
-    return this.#take(() => this.#next())
+    return this.#take(this.#next)
   }
 
   batches(): AsyncIterableIterator<SseEvent[], undefined> {
@@ -87,7 +88,7 @@ export class Delivery {
       if (batch === undefined) return DONE
       if (this.#source.isOver()) continue
       this.#before = cursorAfter(batch, batch.events.length, true) ?? this.#before
-      return { done: false, value: batch }
+      return item(batch)
     }
   }
 
@@ -163,11 +164,14 @@ export class Delivery {
   }
 
   /** Takes from a new batch when this one is used up. */
-  async #takeNext<Result>(handOut: () => Result | undefined): Promise<Result | typeof DONE> {
+  async #takeNext<Item>(handOut: () => Item | undefined): Promise<IteratorResult<Item, undefined>> {
     for (;;) {
-      const result = handOut()
-      if (result !== undefined) return result
-      const settled = this.#settledAfter(this.#index)
+      const taken = handOut()
+      if (taken !== undefined) return item(taken)
+      const settled =
+        this.#tracking === false
+          ? cursorAfter(this.#batch, this.#index, true)
+          : this.#settledAfter(this.#index)
       if (settled !== undefined) this.#before = settled
       if (this.#tracking === 'next' && settled !== undefined) this.#source.handled(settled)
       this.#begin(EMPTY)
@@ -191,15 +195,15 @@ export class Delivery {
     return this.#settled.after(count, true)
   }
 
-  #handOutEvent(): IteratorYieldResult<SseEvent> | undefined {
+  #handOutEvent(): SseEvent | undefined {
     const event = this.#batch.events[this.#index]
     if (event === undefined) return undefined
     if (this.#tracking !== false) this.#track(event)
     this.#index++
-    return { done: false, value: event }
+    return event
   }
 
-  #handOutRest(): IteratorYieldResult<SseEvent[]> | undefined {
+  #handOutRest(): SseEvent[] | undefined {
     const events = this.#index === 0 ? this.#batch.events : this.#batch.events.slice(this.#index)
     const [first] = events
     if (first === undefined) return undefined
@@ -209,7 +213,7 @@ export class Delivery {
       this.#index++
     }
     this.#index = this.#batch.events.length
-    return { done: false, value: events }
+    return events
   }
 
   /** Called just before `event` is handed out. */
@@ -226,4 +230,9 @@ export class Delivery {
     const id = this.#settledAfter(this.#index)
     if (id !== undefined) this.#source.handled(id)
   }
+}
+
+/** In this order: an object of the shape that the engine gives its own iterators is not searched for `then` (14 ns an event). */
+function item<Item>(value: Item): IteratorYieldResult<Item> {
+  return { value, done: false }
 }
