@@ -2,6 +2,7 @@ import { BARE_FETCH } from '../clients/floors.ts'
 import { ask, message, NoResult, start, stop } from '../measure/processes.ts'
 import { interleave, type Round } from '../measure/rounds.ts'
 import type { ThroughputOrder } from './client.process.ts'
+import { time } from './report.ts'
 import { checksumOf, type StreamSpec } from './stream.ts'
 
 export interface ThroughputRound {
@@ -51,7 +52,7 @@ export async function throughput(
         limitCpuMs: LIMIT_CPU_MS,
       }
       const result = await ask<Result>('throughput/client', order, { limitMs: LIMIT_MS, ...node })
-      if (result.over) throw new NoResult(`more than ${LIMIT_CPU_MS / 1_000} s`)
+      if (result.over) throw new NoResult(`more than ${time((LIMIT_CPU_MS * 1e6) / events)}`)
       if (client !== BARE_FETCH && result.sum !== sum)
         throw new NoResult('received other events than were sent')
       return { cpuNsPerEvent: result.cpuNs / events }
