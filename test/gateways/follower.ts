@@ -70,6 +70,10 @@ export class Follower {
     }
   }
 
+  connected(): Promise<void> {
+    return until(() => this.opened.length > 0, 'it is connected')
+  }
+
   has(count: number): Promise<void> {
     return until(() => this.numbers.length >= count, `${count} events are here`)
   }

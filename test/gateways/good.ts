@@ -26,7 +26,7 @@ export async function goodRun(kind: Kind, table: MeasuredTable): Promise<void> {
   await using h2 = new Follower(gateway, publisher, { speech: 'h2' })
   const followers = [http, https, h2]
   const told = () => followers.map(({ witness }) => witness.events.length)
-  await until(() => followers.every(({ opened }) => opened.length === 1), 'all are connected')
+  await Promise.all(followers.map(one => one.connected()))
   publisher.publishEvery(EVENT_EVERY_MS)
 
   await sleep(RUN_MS / 6)

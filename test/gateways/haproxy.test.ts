@@ -68,6 +68,7 @@ describe.skipIf(!isInstalled(haproxy))('HAProxy', () => {
     await using scene = await Scene.set(haproxy, COMPRESSED.changes)
     const { publisher, gateway } = scene
     await using follower = scene.follow({ headers: { 'accept-encoding': 'gzip' } })
+    await follower.connected()
     publisher.publish()
     await sleep(2_000)
     for (let n = 0; n < 3; n++) {
