@@ -55,8 +55,9 @@ export function notes(
   come = 'at once',
   events: readonly LifecycleEvent[] = witness.events,
 ): string[] {
-  const dials = dialled.length === 1 ? '1' : `about ${dialled.length}`
-  return [noticed(events).join(', ') || 'nothing', come, dials]
+  const trouble = noticed(events).join(', ')
+  const dials = trouble === '' ? '1' : `about ${dialled.length}`
+  return [trouble || 'nothing', come, dials]
 }
 
 export function addRow(
