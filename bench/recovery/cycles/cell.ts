@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { Cell } from '../../measure/cell.ts'
 import { message, NoResult, start, stop } from '../../measure/processes.ts'
 import { quantile } from '../../measure/rounds.ts'
@@ -45,18 +44,15 @@ export const CYCLES_CELL: Cell<CyclesResults> = {
     const client = start('recovery/cycles/client', { urls, cycles })
     const limit = setTimeout(() => client.kill(), LIMIT_MS)
     try {
-      for (;;) {
-        const [told] = await Promise.race([once(client, 'message'), once(client, 'exit')])
-        if (typeof told !== 'object' || told === null)
-          throw new NoResult(`not done after ${LIMIT_MS / 1_000} s`)
-        if (!('accounts' in told)) {
-          relay.send(told)
-          continue
-        }
-        server.send('resumed')
-        const resumed = await message<Map<number, string[]>>(server, 10_000)
-        return summary(told.accounts, resumed)
-      }
+      const accounts = await new Promise<StreamAccount[]>((resolve, reject) => {
+        client.on('message', (told: { accounts: StreamAccount[] } | { fault: object }) => {
+          if ('accounts' in told) resolve(told.accounts)
+          else relay.send(told)
+        })
+        client.once('exit', () => reject(new NoResult(`not done after ${LIMIT_MS / 1_000} s`)))
+      })
+      server.send('resumed')
+      return summary(accounts, await message<Map<number, string[]>>(server, 10_000))
     } finally {
       clearTimeout(limit)
       await Promise.all([client, relay, server].map(stop))
