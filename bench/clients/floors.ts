@@ -2,7 +2,7 @@ import { get } from 'node:http'
 import { createParser } from 'eventsource-parser'
 import { type Client, type Listener, newestNode } from './client.ts'
 
-/** What nobody can do without: undici's fetch and, to get at events, a decoder and the parser that we use, too. */
+/** What nobody can do without: undici's fetch and, to get at events, a decoder and the parser of most peers. */
 export const FLOOR: Client = {
   name: 'fetch + decoder + parser',
   kind: 'floor',

@@ -94,7 +94,7 @@ function stormChart(benchmarks: Benchmarks): string {
       },
       fy: { label: null, domain: [...new Set(data.map(({ strategy }) => strategy))] },
       x: { label: 'seconds', domain: [0, STORM_SECONDS] },
-      y: { type: 'sqrt', label: null, ticks: [100, 1_000, 5_000, 10_000], grid: true },
+      y: { type: 'sqrt', domain: [0, 10_000], label: null, ticks: [100, 1_000, 5_000, 10_000], grid: true },
       marks: [
         Plot.rectY(data, {
           x1: 'second',
