@@ -39,11 +39,14 @@ describe.each(LINES)('%s: a server that is killed during a call and started agai
     },
   )
 
-  test('is lost for the SDK alone: each later call fails', async () => {
+  test('is lost for the SDK alone: the call hangs until its timeout, each later one fails', async () => {
     const { server, host } = await start(line, { bare: true })
-    await host.call(1)
+    const lost = host.call(1, { ms: 60_000 }, { timeout: 6_000 })
+    lost.catch(() => {})
+    await until(() => host.told.length === 1)
     await server.kill()
     await server.start()
+    await expect(lost).rejects.toThrow(/timed out/i)
     await expect(host.call(2, {}, QUICKLY)).rejects.toThrow(/Session not found|404/)
     await expect(host.call(3, {}, QUICKLY)).rejects.toThrow(/Session not found|404/)
     expect(server.count('initialize')).toBe(1)
