@@ -171,7 +171,7 @@ class Outage {
     const spread = this.#options.breaker === 'off' || this.#counted < this.#threshold ? 0 : MAX_MS
     const [coolest, hottest] = this.#cooldown()
     // Other streams may have opened a shared one, or closed it.
-    const shared = breaker === 'shared' ? 1.25 * LONGEST_COOLDOWN_MS + 2 * MAX_MS : 0
+    const shared = breaker === 'shared' ? 1.5 * LONGEST_COOLDOWN_MS + 2 * MAX_MS : 0
     if (backoff === 'off') return [shared > 0 ? 0 : coolest, hottest + shared]
     const asked = this.#cleanEnd && this.#progress === 'data' ? 1_000 : 0
     const floor = Math.max(asked, this.#retryMs, this.#retryAfterMs)
@@ -196,7 +196,7 @@ class Outage {
       breaker.cooldownMs * 2 ** this.#probesFailed,
       Math.max(LONGEST_COOLDOWN_MS, breaker.cooldownMs),
     )
-    return [ms, 1.25 * ms]
+    return [ms, 1.5 * ms]
   }
 }
 
