@@ -14,7 +14,7 @@ import { openBrowser } from './places.ts'
 /** What `EventSource` with all layers is to weigh, minified and gzipped. */
 const TARGET_BYTES = 8_192
 /** What it weighs today, and a little: it must not grow unnoticed. */
-const CEILING_BYTES = 23_000
+const CEILING_BYTES = 22_000
 
 /** An application that has the packed package installed. */
 let app: string
