@@ -27,7 +27,7 @@ export function foreignTransport(fetch: typeof globalThis.fetch): Transport {
       checkResponse(response)
       // An answer that comes although the dial was given up must not keep its connection.
       if (init.signal?.aborted) response.body?.cancel().catch(() => {})
-      return { response, body: () => tapOf(response) ?? new StreamSource(response) }
+      return { response, body: () => tapOf(response, init.signal) ?? new StreamSource(response) }
     },
     custom: true,
     mayBeUnframed: true,

@@ -82,8 +82,10 @@ function ownFetch(
     const tap = new TapSource()
     const tapped = {
       dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-        tap.attach(handler as BodyHandler, () => {})
-        return dispatcher.dispatch(options, handler)
+        return dispatcher.dispatch(
+          options,
+          tap.handlerFor(handler as BodyHandler, () => {}) as typeof handler,
+        )
       },
     }
     const init7 = { ...init, body: forUndici(init.body), dispatcher: taps ? tapped : dispatcher }

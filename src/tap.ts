@@ -1,9 +1,11 @@
 import type { ByteSource } from './body.ts'
 import { isEventStream } from './outcome.ts'
 
+type Abort = (reason: unknown) => void
+
 /** The handler that undici's fetch gives its dispatcher, as far as a body is concerned. */
 export interface BodyHandler {
-  onConnect?(abort: unknown, context: unknown): void
+  onConnect?(abort: Abort, context: unknown): void
   onHeaders?(status: number, rawHeaders: Buffer[], resume: () => void, statusText: string): boolean
   onData?(chunk: Uint8Array): boolean
   onComplete?(trailers: unknown): void
@@ -16,51 +18,69 @@ const HIGH_WATER_BYTES = 65_536
 /**
  * A body taken where undici's HTTP parser hands it over, instead of behind the two streams of its fetch. Those copy each
  * byte twice and cost 100 ns an event at 64 KiB a chunk and far more at one event a chunk; and they throw away what had
- * arrived when the connection breaks, where this still gives it out.
+ * arrived when the connection breaks, where this still gives it out. Once the body is taken over, the fetch is told that it
+ * was empty: its requests, streams and promises would hold a third of an idle stream's memory.
  */
 export class TapSource implements ByteSource {
-  /** Whether the body was taken over; if not, it comes through the response as usual. */
+  /** Whether the body can be taken over; if not, it comes through the response as usual. */
   tapped = false
   #chunks: Uint8Array[] = []
   #bytes = 0
   #end: { error: unknown } | 'complete' | undefined
   #paused = false
   #resume: () => void = () => {}
+  /** Ends the request, wherever it goes. */
+  #abort: (reason: unknown) => void = () => {}
   #waiting: { resolve: (more: boolean) => void; reject: (error: unknown) => void } | undefined
-  /** Held, because undici cancels a fetch whose response was collected as garbage. */
-  held: Response | undefined
+  /** The fetch, as long as it takes part. */
+  #fetch: Required<BodyHandler> | undefined
+  #onWritten: (() => void) | undefined
 
-  /** Takes the body over when the answer is an event stream; all others, and encoded bodies, stay with fetch. */
-  attach(handler: BodyHandler, onWritten: () => void): void {
-    const { onConnect, onHeaders, onData, onComplete, onError } = handler
-    // Called with the first byte about to leave. onRequestSent would say more, but no interceptor hands it on.
-    handler.onConnect = (abort, context) => {
-      onWritten()
-      onConnect?.call(handler, abort, context)
-    }
+  /** Stands between the request and the handler of its fetch. Event streams are kept from it, unless they are encoded. */
+  handlerFor(fetch: BodyHandler, onWritten: () => void): BodyHandler {
     // Another undici with another handler than this: its streams work, too.
-    if (!onHeaders || !onData || !onComplete || !onError) return
-    handler.onHeaders = (status, rawHeaders, resume, statusText) => {
-      const headers = { get: (name: string) => rawHeader(name, rawHeaders) }
-      this.tapped = status === 200 && isEventStream(headers) && headers.get('content-encoding') === null
-      this.#resume = resume
-      const goOn = onHeaders.call(handler, status, rawHeaders, resume, statusText)
-      // Of an interim answer (103 Early Hints) it says false, which some dispatchers take for a wish to pause.
-      return goOn || status < 200
+    if (!isComplete(fetch)) {
+      onWritten()
+      return fetch
     }
-    handler.onData = chunk => (this.tapped ? this.#push(chunk) : onData.call(handler, chunk))
-    handler.onComplete = trailers => {
-      this.#finish('complete')
-      onComplete.call(handler, trailers)
-    }
-    handler.onError = error => {
-      this.#finish({ error })
-      onError.call(handler, error)
+    this.#fetch = fetch
+    this.#onWritten = onWritten
+    return {
+      onConnect: (abort, context) => {
+        // Called with the first byte about to leave. onRequestSent would say more, but no interceptor hands it on.
+        this.#onWritten?.()
+        this.#abort = abort
+        const whileItTakesPart: Abort = reason => this.#fetch !== undefined && abort(reason)
+        this.#fetch?.onConnect(whileItTakesPart, context)
+      },
+      onHeaders: (status, rawHeaders, resume, statusText) => {
+        const headers = { get: (name: string) => rawHeader(name, rawHeaders) }
+        this.tapped = status === 200 && isEventStream(headers) && headers.get('content-encoding') === null
+        this.#resume = resume
+        const goOn = this.#fetch?.onHeaders(status, rawHeaders, resume, statusText)
+        // Of an interim answer (103 Early Hints) it says false, which some dispatchers take for a wish to pause.
+        return goOn || status < 200
+      },
+      onData: chunk => (this.tapped ? this.#push(chunk) : (this.#fetch?.onData(chunk) ?? true)),
+      onComplete: trailers => {
+        this.#finish('complete')
+        this.#fetch?.onComplete(trailers)
+      },
+      onError: error => {
+        this.#finish({ error })
+        this.#fetch?.onError(error)
+      },
     }
   }
 
-  of(response: Response): this {
-    this.held = response
+  /** Takes the body over, if that can be done: nothing but {@link cancel} and `signal` ends the request from here on. */
+  takeOver(signal: AbortSignal | null | undefined): this | undefined {
+    if (!this.tapped) return undefined
+    const fetch = this.#fetch
+    this.#fetch = undefined
+    this.#onWritten = undefined
+    if (this.#end === undefined) fetch?.onComplete([])
+    signal?.addEventListener('abort', () => this.cancel(signal.reason), { once: true })
     return this
   }
 
@@ -86,9 +106,7 @@ export class TapSource implements ByteSource {
 
   cancel(reason: unknown): void {
     this.#chunks = []
-    // Frees the socket where no signal of ours does. Not awaited: nobody waits for it.
-    this.held?.body?.cancel(reason).catch(() => {})
-    this.held = undefined
+    this.#abort(reason)
   }
 
   #push(chunk: Uint8Array): boolean {
@@ -108,6 +126,10 @@ export class TapSource implements ByteSource {
   }
 }
 
+function isComplete(fetch: BodyHandler): fetch is Required<BodyHandler> {
+  return Boolean(fetch.onConnect && fetch.onHeaders && fetch.onData && fetch.onComplete && fetch.onError)
+}
+
 /** As `Headers` gives it. `rawHeaders`: names and values in turn. */
 function rawHeader(name: string, rawHeaders: readonly Buffer[]): string | null {
   const values = rawHeaders.filter((_, index) => {
@@ -125,6 +147,6 @@ export function rememberTap(response: Response, tap: TapSource): Response {
   return response
 }
 
-export function tapOf(response: Response): ByteSource | undefined {
-  return taps.get(response)?.of(response)
+export function tapOf(response: Response, signal: RequestInit['signal']): ByteSource | undefined {
+  return taps.get(response)?.takeOver(signal)
 }

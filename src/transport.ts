@@ -21,13 +21,12 @@ export function createTransport(
       // A dispatcher for one dial, to learn that its request has left and to take its body.
       const dial = {
         dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-          tap.attach(handler as BodyHandler, onWritten)
-          return agent.dispatch(options, handler)
+          return agent.dispatch(options, tap.handlerFor(handler as BodyHandler, onWritten) as typeof handler)
         },
       }
       const init7 = { ...init, body: forUndici(init.body), dispatcher: dial }
       const response = (await undiciFetch(url, init7 as never)) as unknown as Response
-      return { response, body: () => (tap.tapped ? tap.of(response) : new StreamSource(response)) }
+      return { response, body: () => tap.takeOver(init.signal) ?? new StreamSource(response) }
     },
     custom: false,
     mayBeUnframed: dispatcher !== undefined || (tcp !== false && tcp.allowH2),

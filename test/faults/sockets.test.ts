@@ -3,7 +3,8 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { ResilientSse } from 'resilient-sse'
 import { FaultServer, send, stay } from 'resilient-sse/testing'
-import { expect, test } from 'vitest'
+import { Agent } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
 import { expectDials, FAST, sleep, take, until } from './support.ts'
 
 // What undici alone would leave behind when a request is aborted, seen from outside.
@@ -43,6 +44,20 @@ test('close() during the name lookup or the TCP connect leaves no socket', async
   expect(await loop).toEqual([])
   await sleep(50)
   expect(sockets()).toBe(before)
+})
+
+// No fetch is left to do it, and an agent of the user's must not be destroyed.
+test('close() frees a connection that a dispatcher of the user’s made', async () => {
+  await using server = await FaultServer.start({ log: { count: 1 }, otherwise: [send(1), stay()] })
+  const dispatcher = new Agent()
+  onTestFinished(() => dispatcher.destroy())
+  const stream = new ResilientSse(server.url, { ...FAST, dispatcher })
+  const events = stream[Symbol.asyncIterator]()
+  await events.next()
+  expect(server.openSockets).toBe(1)
+  await stream.close()
+  await until(() => server.openSockets === 0, 'the socket is free', 1_000)
+  expect(dispatcher.destroyed).toBe(false)
 })
 
 test('close() ends the HTTP/2 session of its stream', async () => {
