@@ -52,6 +52,9 @@ class Seen {
   readonly #ambiguous = new Set<string>()
   /** All events with an id, in the order in which they came; of one read those that were dropped come first. */
   readonly #order: { key: string; read: string; delivered: boolean }[] = []
+  /** The last place in the log that an earlier connection delivered an event from. */
+  #furthest = -1
+  #isFullReplay = false
   #connections = 0
   /** The cursor of this connection, whether its event has come again, and where its ids begin in the order. */
   #cursor: string | undefined
@@ -68,9 +71,18 @@ class Seen {
   mayDrop({ block }: Fate): boolean {
     const { dedupe } = this.#one.schedule.options
     if (dedupe === 'off' || !block.id || block.data === undefined) return false
-    if (this.#delivered.has(keyOf(block))) return true
+    if (this.#delivered.has(keyOf(block)) || this.#wasPassedOver(block, dedupe.capacity)) return true
     // Of the stored id nothing but the id is known: the first event that bears it is taken for the one handled before.
     return dedupe.by === 'id' && block.id === this.#life.stored && !this.#idsNow.has(block.id)
+  }
+
+  /**
+   * What a server passed over once, when it went on live, looks in a replay of everything like what was delivered, as soon
+   * as more was delivered than is remembered.
+   */
+  #wasPassedOver({ entry }: Block, capacity: number): boolean {
+    const isBehind = entry !== undefined && entry.index < this.#furthest
+    return this.#isFullReplay && isBehind && this.#delivered.size > capacity
   }
 
   mustDrop({ block, delivery }: Fate): boolean {
@@ -113,6 +125,7 @@ class Seen {
 
   beginConnection({ request, sent }: Connection): void {
     this.#cursor = request.asked
+    this.#isFullReplay = sent.start === 0
     // With resume off the client still has a cursor, which it does not show.
     const isHidden = this.#one.schedule.options.resume === 'off'
     this.#passed = isHidden || (sent.cursor < sent.start && request.asked !== undefined)
@@ -120,7 +133,11 @@ class Seen {
   }
 
   endConnection(): void {
-    for (const { block, delivery } of this.#now) if (delivery !== undefined) this.#delivered.add(keyOf(block))
+    for (const { block, delivery } of this.#now) {
+      if (delivery === undefined) continue
+      this.#delivered.add(keyOf(block))
+      this.#furthest = Math.max(this.#furthest, block.entry?.index ?? -1)
+    }
     this.#connections++
     this.#now = []
     this.#idsNow = new Set()
