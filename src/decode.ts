@@ -11,7 +11,8 @@ export interface Decoder {
  * TextDecoder, which takes the first bytes that it is given for the beginning: ASCII goes past it.
  */
 export function createDecoder(): Decoder {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  /** Made when it is needed: it takes half a KiB, most of it outside of the heap, and few streams need it. */
+  let decoder: TextDecoder | undefined
   /** Whether the decoder may hold the first bytes of a character. */
   let pending = false
   let atStart = true
@@ -24,6 +25,7 @@ export function createDecoder(): Decoder {
       }
       // A chunk may be empty: then what was pending still is.
       pending = (bytes.at(-1) ?? 0x80) >= 0x80
+      decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
       const text = decoder.decode(bytes, { stream: true })
       if (!atStart || text === '') return text
       atStart = false

@@ -9,8 +9,9 @@ import { type Connector, dialDispatcher, type ResolvedTcp } from './layers/tcp.t
  */
 export class DialAgent {
   readonly #tcp: ResolvedTcp | false
-  readonly #dispatchers: Dispatcher[] = []
-  readonly #sockets: Socket[] = []
+  // Nearly always one of each, where push() would make room for 17.
+  #dispatchers: readonly Dispatcher[] = []
+  #sockets: readonly Socket[] = []
 
   constructor(tcp: ResolvedTcp | false) {
     this.#tcp = tcp
@@ -19,7 +20,7 @@ export class DialAgent {
   /** The dispatcher for a request to this origin: the next hop of a redirect has its own. */
   for(origin: URL | string): Dispatcher {
     const dispatcher = dialDispatcher(this.#tcp, origin, connect => this.#watched(connect))
-    this.#dispatchers.push(dispatcher)
+    this.#dispatchers = this.#dispatchers.concat(dispatcher)
     return dispatcher
   }
 
@@ -34,7 +35,7 @@ export class DialAgent {
     return (options, callback) => {
       // The declaration says nothing of it, but the connector gives its socket out while it connects.
       const socket: unknown = connect(options, callback)
-      if (socket instanceof Socket) this.#sockets.push(socket)
+      if (socket instanceof Socket) this.#sockets = this.#sockets.concat(socket)
       return socket as ReturnType<Connector>
     }
   }
