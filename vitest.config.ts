@@ -37,6 +37,8 @@ export default defineConfig({
       'test/browser/**',
     ],
     testTimeout: 30_000,
+    // A second is little on a machine that is busy.
+    expect: { poll: { timeout: 10_000 } },
     maxWorkers: 2,
   },
 })

@@ -41,6 +41,9 @@ function codeOf(error: SseError): string | undefined {
   return code
 }
 
+/** A reset that is late, because the machine is busy, is no silence. */
+const PATIENT = { ...FAST, heartbeat: { timeoutMs: 10_000 } }
+
 describe('a failure is known by its code, is told with its cause, and is followed by one dial', () => {
   const afterOpen: [string, Step[], string[]][] = [
     ['a reset in the middle of the body', [send(2), reset()], ['ECONNRESET', 'UND_ERR_SOCKET', 'none']],
@@ -55,7 +58,7 @@ describe('a failure is known by its code, is told with its cause, and is followe
   test.each(afterOpen)('%s', async (_, script, codes) => {
     await using server = await FaultServer.start({ log: { count: 4 }, script: [script] })
     const witness = new Witness()
-    await take(new ResilientSse(server.url, { ...FAST, onLifecycle: witness.onLifecycle }), 4)
+    await take(new ResilientSse(server.url, { ...PATIENT, onLifecycle: witness.onLifecycle }), 4)
     const [drop] = witness.of('drop')
     expect(drop).toMatchObject({
       reason: 'network',
@@ -75,7 +78,7 @@ describe('a failure is known by its code, is told with its cause, and is followe
   test.each(beforeHeaders)('%s', async (_, script, codes) => {
     await using server = await FaultServer.start({ log: { count: 1 }, script: [script, script] })
     const witness = new Witness()
-    await take(new ResilientSse(server.url, { ...FAST, onLifecycle: witness.onLifecycle }), 1)
+    await take(new ResilientSse(server.url, { ...PATIENT, onLifecycle: witness.onLifecycle }), 1)
     const drops = witness.of('drop')
     expect(drops).toHaveLength(2)
     for (const drop of drops) {
@@ -93,7 +96,10 @@ describe('a failure is known by its code, is told with its cause, and is followe
   test('a port that refuses, until it does not', async () => {
     await using server = await FaultServer.start({ log: { count: 1 }, refuseFirstMs: 60 })
     const witness = new Witness()
-    await take(new ResilientSse(server.url, { ...FAST, breaker: false, onLifecycle: witness.onLifecycle }), 1)
+    await take(
+      new ResilientSse(server.url, { ...PATIENT, breaker: false, onLifecycle: witness.onLifecycle }),
+      1,
+    )
     expect(witness.of('drop').length).toBeGreaterThan(0)
     for (const { error } of witness.of('drop')) expect(codeOf(error)).toBe('ECONNREFUSED')
     expect(witness.of('dial')).toHaveLength(witness.of('drop').length + 1)
@@ -103,7 +109,10 @@ describe('a failure is known by its code, is told with its cause, and is followe
   test('a host name that does not exist ends in SseCircuitOpenError, with the last cause in it', async () => {
     const witness = new Witness()
     const { error } = await failure(
-      new ResilientSse('http://no-such-host.invalid/events', { ...FAST, onLifecycle: witness.onLifecycle }),
+      new ResilientSse('http://no-such-host.invalid/events', {
+        ...PATIENT,
+        onLifecycle: witness.onLifecycle,
+      }),
     )
     expect(error).toMatchObject({ name: 'SseCircuitOpenError', code: 'ERR_SSE_CIRCUIT_OPEN', failures: 6 })
     expect(codeOf(error)).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/)

@@ -16,6 +16,12 @@ export function interopConfig(config: string, test: ViteUserConfig['test']): Vit
         { find: /^resilient-sse\/stores\/file$/, replacement: source('stores/file.ts') },
       ],
     },
-    test: { include: ['*.test.ts'], testTimeout: 60_000, maxWorkers: 2, ...test },
+    test: {
+      include: ['*.test.ts'],
+      testTimeout: 60_000,
+      expect: { poll: { timeout: 10_000 } },
+      maxWorkers: 2,
+      ...test,
+    },
   })
 }
