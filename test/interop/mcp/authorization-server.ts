@@ -38,6 +38,8 @@ export class AuthorizationServer implements AsyncDisposable {
   readonly reused: string[] = []
   /** The scope that a request to the MCP server needs. */
   scopeFor: (request: IncomingMessage) => string = () => 'mcp'
+  /** Its own address. */
+  issuer = ''
   /** How long a token takes: requests that cross show. */
   tokenDelayMs = 50
   /** No refresh is granted, and each access token is refused from its birth. */
@@ -59,11 +61,8 @@ export class AuthorizationServer implements AsyncDisposable {
   static async start(): Promise<AuthorizationServer> {
     const server = new AuthorizationServer()
     await new Promise<void>(resolve => server.#server.listen(0, '127.0.0.1', resolve))
+    server.issuer = `http://127.0.0.1:${(server.#server.address() as AddressInfo).port}`
     return server
-  }
-
-  get issuer(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   of(path: string, grant?: string): Asked[] {
