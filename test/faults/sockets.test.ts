@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { ResilientSse } from 'resilient-sse'
+import { Agent, ResilientSse } from 'resilient-sse'
 import { FaultServer, send, stay } from 'resilient-sse/testing'
-import { Agent } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectDials, FAST, sleep, take, until } from './support.ts'
 
