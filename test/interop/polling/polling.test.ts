@@ -98,10 +98,11 @@ test.concurrent.each([INTEROP_PYTHON_V2, INTEROP_PYTHON_V1].filter(command => co
   },
 )
 
-test.skipIf(INTEROP_WRITE === undefined)('the table in docs/mcp.md is written', () => {
-  expect(rows.filter(row => row === undefined)).toEqual([])
-  writePage(rows as Row[])
-})
+if (INTEROP_WRITE !== undefined)
+  test('the table in docs/mcp.md is written', () => {
+    expect(rows.filter(row => row === undefined)).toEqual([])
+    writePage(rows as Row[])
+  })
 
 test('docs/mcp.md has the figures of this run', () => {
   const measured = rows.filter(row => row !== undefined)
