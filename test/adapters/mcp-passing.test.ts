@@ -113,7 +113,8 @@ test('a leg is given up before the next one is opened', async () => {
   })
   let closedBefore: unknown
   const fetch = mcpFetch({
-    ...QUICK,
+    // Time for the server to see it.
+    backoff: { baseMs: 500, jitter: 0 },
     heartbeat: { timeoutMs: 200 },
     onLifecycle: event => {
       if (event.type === 'dial' && event.lastEventId !== undefined)
